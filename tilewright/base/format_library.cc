@@ -1,0 +1,10 @@
+// Builds fmt's out-of-line part into this library, position independent, so that the wheel and an installed
+// libtilewright need no libfmt of the machine they were built on.
+#include <fmt/format-inl.h>
+
+FMT_BEGIN_NAMESPACE
+namespace detail {
+template FMT_API auto dragonbox::to_decimal(float x) noexcept -> dragonbox::decimal_fp<float>;
+template FMT_API auto dragonbox::to_decimal(double x) noexcept -> dragonbox::decimal_fp<double>;
+}  // namespace detail
+FMT_END_NAMESPACE

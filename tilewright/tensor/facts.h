@@ -1,0 +1,41 @@
+// What is known of symbols before a call, and three-valued questions about dims. Unknown is neither yes nor no: the
+// caller turns it into a check or a choice made when the symbols are bound.
+#pragma once
+
+#include <unordered_map>
+
+#include "tilewright/tensor/dim.h"
+
+namespace tilewright {
+
+enum class Answer { kNo, kYes, kUnknown };
+
+struct Range {
+  std::int64_t low = 0;
+  std::int64_t high = INT64_MAX;
+};
+
+class Facts {
+ public:
+  void set_range(Dim symbol, Range range);          // default for a symbol: [0, INT64_MAX]
+  void set_divisor(Dim symbol, std::int64_t divisor);
+  void set_equal(Dim a, Dim b);                     // a fact that guards already ensure
+  Range range(Dim dim) const;                       // conservative bounds of an integer expression
+
+  Answer same(Dim a, Dim b) const;
+  Answer is_one(Dim a) const { return same(a, Dim(1)); }
+  Answer is_zero(Dim a) const { return same(a, Dim(0)); }
+  Answer less(Dim a, Dim b) const;
+  Answer less_equal(Dim a, Dim b) const;
+  Answer divisible(Dim a, std::int64_t divisor) const;
+  Dim simplify(Dim dim) const;                      // with equalities and ranges applied
+
+ private:
+  std::unordered_map<Dim, Range> ranges_;
+  std::unordered_map<Dim, std::int64_t> divisors_;
+  std::unordered_map<Dim, Dim> equal_;
+};
+
+inline bool provably_different(Dim a, Dim b, const Facts& facts = {}) { return facts.same(a, b) == Answer::kNo; }
+
+}  // namespace tilewright
