@@ -1,0 +1,240 @@
+// Jobs live in a fixed table of slots that is never freed, so a worker may look at a slot whose job has ended. A claim word
+// packs [generation:40 | next chunk:24]; a worker reads the word, reads the job, and claims by compare-and-swap: success proves
+// that the job it read is still the current one.
+#include "tilewright/vm/cpu/pool.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+namespace tilewright::vm::cpu {
+namespace {
+
+constexpr int kSlots = 32;
+constexpr int kMaxThreads = 256;
+constexpr std::uint64_t kChunkBits = 24;
+constexpr std::uint64_t kClosed = (std::uint64_t{1} << kChunkBits) - 1;  // a chunk number that no job has
+constexpr std::int64_t kMaxChunks = 1 << 20;
+constexpr auto kSpinTime = std::chrono::microseconds(20);
+
+void pause_cpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+void futex_wake(std::atomic<std::uint32_t>& word, int count) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+}
+
+// Spins until `done` is true or about 20 us have passed. Returns whether it is true.
+template <typename Done>
+bool spin_until(Done done) {
+  const auto spin = [&] {
+    for (int i = 0; i < 32; ++i) {
+      if (done()) return true;
+      pause_cpu();
+    }
+    return done();
+  };
+  if (spin()) return true;
+  const auto start = std::chrono::steady_clock::now();
+  do {
+    if (spin()) return true;
+  } while (std::chrono::steady_clock::now() - start < kSpinTime);
+  return false;
+}
+
+struct alignas(128) Slot {
+  std::atomic<bool> taken{false};
+  std::atomic<std::uint64_t> claim{kClosed};
+  std::atomic<ParallelBody> body{nullptr};
+  std::atomic<void*> context{nullptr};
+  std::atomic<std::int64_t> tasks{0};
+  std::atomic<std::int64_t> chunk{1};
+  std::atomic<std::int64_t> num_chunks{0};
+  alignas(64) std::atomic<std::int64_t> finished{0};  // chunks
+  std::atomic<std::uint32_t> caller_sleeps{0};
+};
+
+struct Pool {
+  Slot slots[kSlots];
+  alignas(64) std::atomic<std::uint32_t> epoch{0};  // moves with every new job; sleeping workers wait on it
+  std::atomic<int> sleepers{0};
+  std::atomic<int> limit{1};    // threads per job, callers included
+  std::atomic<int> workers{0};  // started
+  std::mutex start_mutex;
+};
+
+Pool& pool() {
+  static Pool* const instance = [] {
+    auto* created = new Pool;  // never freed: workers may look at it until the process ends
+    created->limit = default_num_threads();
+    pthread_atfork([] { pool().start_mutex.lock(); }, [] { pool().start_mutex.unlock(); },
+                   [] {
+                     Pool& child = pool();
+                     for (Slot& slot : child.slots) {
+                       slot.taken = false;
+                       slot.claim = ((slot.claim.load() >> kChunkBits) + 1) << kChunkBits | kClosed;
+                     }
+                     child.sleepers = 0;
+                     child.workers = 0;
+                     child.start_mutex.unlock();
+                   });
+    return created;
+  }();
+  return *instance;
+}
+
+// Claims and runs chunks of the job in `slot` until none is left. Returns whether it ran any.
+bool work_on(Slot& slot) {
+  bool worked = false;
+  std::uint64_t claim = slot.claim.load(std::memory_order_acquire);
+  for (;;) {
+    const auto index = static_cast<std::int64_t>(claim & kClosed);
+    const std::int64_t num_chunks = slot.num_chunks.load(std::memory_order_acquire);
+    if (index >= num_chunks) return worked;
+    const ParallelBody body = slot.body.load(std::memory_order_acquire);
+    void* const context = slot.context.load(std::memory_order_acquire);
+    const std::int64_t tasks = slot.tasks.load(std::memory_order_acquire);
+    const std::int64_t chunk = slot.chunk.load(std::memory_order_acquire);
+    if (!slot.claim.compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      continue;
+    }
+    const std::int64_t first = index * chunk;
+    body(context, first, first + chunk < tasks ? first + chunk : tasks);
+    worked = true;
+    if (slot.finished.fetch_add(1, std::memory_order_seq_cst) + 1 == num_chunks &&
+        slot.caller_sleeps.load(std::memory_order_seq_cst) != 0) {
+      slot.caller_sleeps.store(0, std::memory_order_seq_cst);
+      futex_wake(slot.caller_sleeps, 1);
+    }
+    claim = slot.claim.load(std::memory_order_acquire);
+  }
+}
+
+void worker_loop(int index) {
+  Pool& p = pool();
+  for (;;) {
+    const std::uint32_t epoch = p.epoch.load(std::memory_order_seq_cst);
+    bool worked = false;
+    if (index < p.limit.load(std::memory_order_relaxed) - 1) {
+      for (Slot& slot : p.slots) worked |= work_on(slot);
+    }
+    if (worked) continue;
+    if (index < p.limit.load(std::memory_order_relaxed) - 1 &&
+        spin_until([&] { return p.epoch.load(std::memory_order_relaxed) != epoch; })) {
+      continue;
+    }
+    p.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    futex_wait(p.epoch, epoch);
+    p.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  }
+}
+
+void start_workers(Pool& p) {
+  const std::lock_guard lock(p.start_mutex);
+  const int wanted = p.limit.load() - 1;
+  for (int index = p.workers.load(); index < wanted; ++index) {
+    std::thread(worker_loop, index).detach();
+    p.workers.store(index + 1);
+  }
+}
+
+Slot* take_slot(Pool& p) {
+  for (Slot& slot : p.slots) {
+    if (!slot.taken.load(std::memory_order_relaxed) && !slot.taken.exchange(true, std::memory_order_acq_rel)) return &slot;
+  }
+  return nullptr;
+}
+
+void wait_until_finished(Slot& slot, std::int64_t num_chunks) {
+  const auto done = [&] { return slot.finished.load(std::memory_order_seq_cst) == num_chunks; };
+  while (!spin_until(done)) {
+    slot.caller_sleeps.store(1, std::memory_order_seq_cst);
+    if (done()) break;
+    futex_wait(slot.caller_sleeps, 1);
+  }
+  slot.caller_sleeps.store(0, std::memory_order_relaxed);
+}
+
+void publish(Slot& slot, std::int64_t tasks, std::int64_t chunk, std::int64_t num_chunks, ParallelBody body, void* context) {
+  const std::uint64_t generation = (slot.claim.load(std::memory_order_relaxed) >> kChunkBits) + 1;
+  slot.claim.store(generation << kChunkBits | kClosed, std::memory_order_release);
+  slot.body.store(body, std::memory_order_release);
+  slot.context.store(context, std::memory_order_release);
+  slot.tasks.store(tasks, std::memory_order_release);
+  slot.chunk.store(chunk, std::memory_order_release);
+  slot.num_chunks.store(num_chunks, std::memory_order_release);
+  slot.finished.store(0, std::memory_order_relaxed);
+  slot.claim.store((generation + 1) << kChunkBits, std::memory_order_release);
+}
+
+void wake_workers(Pool& p, std::int64_t wanted) {
+  p.epoch.fetch_add(1, std::memory_order_seq_cst);
+  const int sleepers = p.sleepers.load(std::memory_order_seq_cst);
+  if (sleepers == 0) return;
+  // Surplus workers of a lowered limit sleep on the same word, so a wake-up meant for one worker must reach all.
+  const bool surplus = p.workers.load(std::memory_order_relaxed) >= p.limit.load(std::memory_order_relaxed);
+  futex_wake(p.epoch, surplus || wanted > INT_MAX ? INT_MAX : static_cast<int>(wanted));
+}
+
+}  // namespace
+
+int default_num_threads() {
+  if (const char* text = std::getenv("TILEWRIGHT_NUM_THREADS")) {
+    const long value = std::strtol(text, nullptr, 10);
+    if (value >= 1) return value < kMaxThreads ? static_cast<int>(value) : kMaxThreads;
+  }
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+    const int count = CPU_COUNT(&allowed);
+    if (count >= 1) return count < kMaxThreads ? count : kMaxThreads;
+  }
+  return 1;
+}
+
+void set_num_threads(int count) {
+  Pool& p = pool();
+  p.limit.store(count < 1 ? 1 : count < kMaxThreads ? count : kMaxThreads);
+}
+
+int num_threads() { return pool().limit.load(std::memory_order_relaxed); }
+
+void parallel_for(std::int64_t tasks, std::int64_t chunk, ParallelBody body, void* context) {
+  if (tasks <= 0) return;
+  Pool& p = pool();
+  const int threads = p.limit.load(std::memory_order_relaxed);
+  if (chunk <= 0) chunk = tasks / (std::int64_t{16} * threads);
+  const std::int64_t least = (tasks + kMaxChunks - 1) / kMaxChunks;
+  if (chunk < least) chunk = least;
+  const std::int64_t num_chunks = (tasks + chunk - 1) / chunk;
+  Slot* const slot = threads == 1 || num_chunks == 1 ? nullptr : take_slot(p);
+  if (slot == nullptr) {
+    body(context, 0, tasks);
+    return;
+  }
+  if (p.workers.load(std::memory_order_relaxed) < threads - 1) start_workers(p);
+  publish(*slot, tasks, chunk, num_chunks, body, context);
+  wake_workers(p, num_chunks - 1);
+  work_on(*slot);
+  wait_until_finished(*slot, num_chunks);
+  slot->taken.store(false, std::memory_order_release);
+}
+
+}  // namespace tilewright::vm::cpu
