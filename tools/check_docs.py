@@ -1,0 +1,53 @@
+"""Generated pages are fresh, links between pages lead somewhere, and every environment variable read has a row."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("ops", "isa", "settings")
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+VARIABLE = re.compile(r"""(?:getenv\(|environ(?:\.get\(|\[))\s*["'](TILEWRIGHT_\w+)""")
+
+
+def stale_pages() -> list[str]:
+    tool = ROOT / "build" / "tw_docs"
+    subprocess.run(["cmake", "--build", str(ROOT / "build"), "--target", "tw_docs"], check=True, capture_output=True)
+    problems = []
+    for page in PAGES:
+        path = ROOT / "docs" / f"{page}.md"
+        wanted = subprocess.run([str(tool), page], capture_output=True, text=True, check=True).stdout
+        if not path.exists() or path.read_text() != wanted:
+            problems.append(f"docs/{page}.md is not what its table says: run ./dev docs")
+    return problems
+
+
+def broken_links() -> list[str]:
+    problems = []
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]:
+        for target in LINK.findall(page.read_text()):
+            if "://" not in target and not (page.parent / target).exists():
+                problems.append(f"{page.relative_to(ROOT)}: no file {target}")
+    return problems
+
+
+def unlisted_variables() -> list[str]:
+    rows = (ROOT / "tilewright/base/settings.def").read_text()
+    problems = []
+    for folder in ("tilewright", "python/tilewright", "python/src", "cli"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in {".cc", ".h", ".py"} and not path.stem.endswith("_test"):
+                for name in VARIABLE.findall(path.read_text()):
+                    if f'SETTING("{name}"' not in rows:
+                        problems.append(f"{path.relative_to(ROOT)}: {name} has no row in base/settings.def")
+    return problems
+
+
+def main() -> int:
+    problems = stale_pages() + broken_links() + unlisted_variables()
+    print("\n".join(problems) if problems else "docs: ok")
+    return 1 if problems else 0
+
+
+sys.exit(main())
