@@ -60,6 +60,7 @@ class Graph {
   // Inputs, outputs, captures. Integer and float scalars from the caller are symbols, listed in scalar_inputs.
   ValueId add_input(TensorType type, std::string_view name, InputRole role = InputRole::kData);
   void add_scalar_input(Dim symbol) { scalar_inputs_.push_back(symbol); }
+  const std::string& rename(ValueId value, std::string_view wanted);  // the name it got: `wanted`, made unique
   ValueId add_capture(ValueId outer, TensorType type, std::string_view name);
   void set_outputs(std::vector<ValueId> outputs, std::vector<std::string> names = {});
 

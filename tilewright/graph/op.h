@@ -42,6 +42,13 @@ struct OpInfo {
 const OpInfo& info(Op op);
 std::optional<Op> parse_op(std::string_view text);
 std::span<const Op> all_ops();
+std::string_view to_string(AttrKind kind);     // "ints", as in ops.def
+std::string_view to_string(OpClass op_class);  // "Elementwise", as in ops.def
+
+// The attributes of a node of `op` as its row asks for them: in the row's order, defaults filled in, and numbers given
+// for a dim turned into dims. An error names what is missing, unknown or of the wrong kind.
+Result<Attrs> complete_attrs(Op op, const Attrs& given);
+
 inline bool is_elementwise(Op op) { return info(op).op_class == OpClass::kElementwise; }
 
 }  // namespace tilewright
