@@ -71,18 +71,31 @@ constexpr Word strip_word(StripOp op, Lane lane, int form = 0, std::uint16_t a =
   return Word{strip_opcode(op, lane, form)} | Word{a} << 16 | Word{b} << 32 | Word{c} << 48;
 }
 
-// Where a stream's elements are.
+// Where a stream's elements are. p is the inner position, counted from 0 over the whole inner dim; index[d] the position in
+// outer dim d; row = index[rank-1]. The contract in full is docs/isa.md (isa_doc.cc), tasks.h has the arithmetic.
 enum class Space : std::uint8_t {
-  kBuffer,       // a numbered buffer; address = base + offset + sum(index * stride)
-  kScratch,      // memory of the worker, private to a task; only the last outer dim counts, from the start of the tile
-  kSlot,         // one strip of scratch memory: the inner position does not move it
-  kAccumulator,  // like kSlot; `offset` is its scratch offset, `inner_stride` = reduction kind * 2^32 + target stream
-  kTile,         // the block that the tile instruction has just computed (matmul, conv)
-  kLiteral,      // `offset` holds the bits of one element
-  kIota,         // no memory: the integer offset + sum(index * stride) + inner position * inner_stride
+  // base of the buffer + offset + sum over d of index[d] * stride[d] + p * inner_stride.
+  kBuffer,
+  // scratch + offset + (row - first row of the tile) * stride[rank-1] + q * inner_stride, private to the task; the other
+  // strides do not count. rows: q = p. map, columns, matmul epilogue: q = p - first p of the task. columns: the row term is 0.
+  kScratch,
+  // One strip of scratch memory, kSlotBytes at scratch + offset: element i of the strip that is running is at + i * size.
+  // Unit stride, no element wider than the lane, outer strides do not count. It keeps nothing from one strip to the next.
+  kSlot,
+  // Only for Reduce operations. inner_stride = ReduceKind * 2^32 + number of the target stream; the dtype is the lane type.
+  // rows: kSlotBytes at scratch + offset. Before each row it is filled with the identity; after the row it is reduced over
+  // all lanes, and the one value is written at the target's address for that row with p = 0 (target: kScratch or a writable
+  // kBuffer of the same dtype). columns: min(inner_tile, inner) elements at scratch + offset, filled with the identity when
+  // the task begins, accumulated at q; the second phase reads them as a kScratch stream. The target does not count.
+  kAccumulator,
+  // The f32 block that the tile instruction has just computed: element (row - first row of the task, p - first p of the
+  // task). offset 0, inner_stride 4; where its rows lie is the backend's business, outer strides do not count.
+  kTile,
+  // No memory: `offset` holds the bits of one element of the dtype, higher bits 0. Only as a one-element operand.
+  kLiteral,
+  // No memory, dtype i64: offset + sum over d of index[d] * stride[d] + p * inner_stride, wrapping. Only for load_iota.
+  kIota,
 };
-
-enum class ReduceKind : std::uint32_t { kSum, kProd, kMax, kMin, kOr, kAnd, kSumSquare };
 
 // A stream as stored: 3 + rank words.
 struct StreamHead {
