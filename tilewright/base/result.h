@@ -5,12 +5,28 @@
 
 #include <fmt/core.h>
 
+#include <concepts>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "tilewright/base/check.h"
+
+#if FMT_VERSION < 100000
+// A type of ours with format_as(value) -> text can be an argument of fmt::format. Later versions of fmt do this themselves.
+template <typename T>
+  requires requires(const T& value) {
+    { format_as(value) } -> std::convertible_to<std::string_view>;
+  }
+struct fmt::formatter<T, char> : fmt::formatter<std::string_view> {
+  template <typename Context>
+  auto format(const T& value, Context& context) const {
+    return fmt::formatter<std::string_view>::format(std::string_view(format_as(value)), context);
+  }
+};
+#endif
 
 namespace tilewright {
 

@@ -16,6 +16,8 @@ struct InferInput {
 
 using Types = std::vector<TensorType>;
 
+// The caller has checked the arity and completed the attributes (complete_attrs).
 Result<Types> infer(const InferInput& in);
+std::size_t num_regions(Op op);
 
 }  // namespace tilewright

@@ -1,0 +1,30 @@
+#include "tilewright/graph/infer/infer.h"
+
+#include "tilewright/graph/infer/families.h"
+
+namespace tilewright {
+
+std::size_t num_regions(Op op) {
+  switch (op) {
+    case Op::kIf:
+    case Op::kWhile: return 2;
+    case Op::kCall:
+    case Op::kFused: return 1;
+    default: return 0;
+  }
+}
+
+Result<Types> infer(const InferInput& in) {
+  using InferFunction = Result<Types> (*)(const InferInput&);
+  static constexpr InferFunction kFunctions[] = {
+#define OP(Name, text, inputs, results, Class, attrs, infer, meaning) infer,
+#include "tilewright/graph/ops.def"
+#undef OP
+  };
+  if (in.regions.size() != num_regions(in.op)) {
+    return fail(ErrorKind::kInvalidArgument, "{} regions expected, {} given", num_regions(in.op), in.regions.size());
+  }
+  return kFunctions[static_cast<std::size_t>(in.op)](in);
+}
+
+}  // namespace tilewright
