@@ -1,0 +1,107 @@
+// Border: where calls of torch cross into a compiled graph. It is built once per graph from what the lowering knows
+// (which argument feeds which graph input, how each result is laid out) and then turns a list of arguments into the
+// list of results: pointers, sizes and strides cross as integers, nothing is copied that need not be. Calls are
+// re-entrant; the interpreter lock is released while the graph runs.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <vector>
+
+#include "src/graph_binding.h"
+#include "tilewright/graph/eval/eval.h"
+#include "tilewright/tensor/dim_program.h"
+
+namespace tilewright::python {
+
+namespace nb = nanobind;
+using Slot = DimProgram::Slot;
+
+// A layout whose numbers are known when symbols are bound. Strides and offset in elements.
+struct Layout {
+  std::vector<Slot> sizes, strides;
+  std::optional<Slot> offset;  // into the storage; unset: where the tensor that is viewed begins
+};
+
+struct InputRow {   // one graph input
+  std::size_t argument;
+  DType dtype;
+  std::optional<Layout> view;  // set: this view of the argument's storage, else the argument itself
+};
+
+struct ScalarRow {  // an argument that is a Python number
+  std::size_t argument;
+  Dim symbol;
+  Slot slot;
+};
+
+struct DimRow {     // a symbol that is the size of an axis of an argument
+  std::size_t input, axis;
+  Slot slot;
+};
+
+struct LateRow {    // a symbol known after the run: graph output `output` holds its value
+  std::size_t output;
+  Slot slot;
+};
+
+struct ValueRow {   // a tensor that this call makes: graph output `output` in memory of this layout
+  std::size_t output;
+  nb::object dtype;
+  Layout layout;
+};
+
+enum class ResultKind { kValue, kArgument, kViewOfValue, kViewOfArgument, kNumber, kConstant };
+
+struct ResultRow {
+  ResultKind kind;
+  std::size_t source = 0;  // a value or an argument
+  nb::object constant;
+  Layout layout;           // of views
+  Slot number = 0;
+  char type = 'i';         // of a number: i, f or b
+};
+
+class Border {
+ public:
+  explicit Border(const PyGraph& graph, nb::object empty_strided, nb::object as_strided)
+      : graph_(graph.graph), empty_strided_(std::move(empty_strided)), as_strided_(std::move(as_strided)) {}
+
+  void add_input(std::size_t argument, nb::handle dtype);
+  void add_view_input(std::size_t argument, nb::handle dtype, nb::handle sizes, nb::handle strides, nb::handle offset);
+  void add_scalar(std::size_t argument, Dim symbol);
+  void add_late(std::size_t output, Dim symbol);
+  // Returns the number of the value, which results name.
+  std::size_t add_value(std::size_t output, nb::object dtype, nb::handle sizes, nb::handle strides, nb::handle offset);
+  void add_result(bool is_argument, std::size_t source);
+  void add_view(bool of_argument, std::size_t source, nb::handle sizes, nb::handle strides, nb::handle offset);
+  void add_number(Dim value, char type);
+  void add_constant(nb::object value);
+  void set_host_call(nb::object host_call) { host_call_ = std::move(host_call); }
+  void finish();  // binds what is left: symbols that are sizes of inputs
+
+  nb::list call(nb::list arguments) const;
+
+ private:
+  struct Call;
+  Layout layout(nb::handle sizes, nb::handle strides, nb::handle offset);
+  void bind_early(Call& call, nb::list arguments) const;
+  void run(Call& call) const;
+  void bind_late(Call& call) const;
+  std::vector<nb::object> values(Call& call) const;
+  nb::object number(const Call& call, const ResultRow& row) const;
+  nb::list results(Call& call, nb::list arguments) const;
+
+  std::shared_ptr<Graph> graph_;
+  nb::object empty_strided_, as_strided_, host_call_;
+  DimProgram program_;
+  std::vector<InputRow> inputs_;
+  std::vector<ScalarRow> scalars_;
+  std::vector<DimRow> dims_;
+  std::vector<LateRow> late_;
+  std::vector<ValueRow> values_;
+  std::vector<ResultRow> results_;
+};
+
+}  // namespace tilewright::python

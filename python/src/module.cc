@@ -1,0 +1,14 @@
+// The extension module tilewright._core.
+#include <nanobind/nanobind.h>
+
+#include "src/convert.h"
+#include "src/errors.h"
+
+NB_MODULE(_core, module) {
+  module.doc() = "Bindings of the Tilewright library.";
+  tilewright::python::register_errors();
+  tilewright::python::bind_dims(module);
+  tilewright::python::bind_tensors(module);
+  tilewright::python::bind_graphs(module);
+  tilewright::python::bind_border(module);
+}
