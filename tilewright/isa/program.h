@@ -97,6 +97,9 @@ enum class Space : std::uint8_t {
   kIota,
 };
 
+// How an accumulator combines; its number is stored in the accumulator's stream.
+enum class ReduceKind : std::uint32_t { kSum, kProd, kMax, kMin, kOr, kAnd, kSumSquare };
+
 // A stream as stored: 3 + rank words.
 struct StreamHead {
   Word bits;                  // space:8 | dtype:8 | zero:16 | buffer:32

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "tilewright/isa/program.h"
+#include "tilewright/isa/strip_facts.h"
 
 namespace tilewright::isa {
 namespace {
@@ -33,8 +33,6 @@ constexpr PhaseInfo kPhases[] = {
 #undef PHASE
 };
 
-constexpr int kNumStripOps = kNumStripOpcodes / 32;
-
 constexpr auto kStripRows = [] {
   std::array<std::int16_t, kNumStripOps> rows{};
   rows.fill(-1);
@@ -59,8 +57,10 @@ const StripInfo* find_strip(StripOp op) {
 }
 
 const PhaseInfo* find_phase(PhaseOp op) {
-  const auto number = static_cast<std::size_t>(op);
-  return number < std::size(kPhases) ? &kPhases[number] : nullptr;
+  for (const PhaseInfo& info : kPhases) {
+    if (info.op == op) return &info;
+  }
+  return nullptr;
 }
 
 std::span<const InstInfo> all_insts() { return insts(); }

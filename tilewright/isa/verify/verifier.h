@@ -1,0 +1,78 @@
+// The verifier's view of the instruction it is at, and the checks that the instructions share. It runs at every bind, so the
+// way without an error allocates nothing and looks nothing up. Each function returns false after it has set `error`.
+#pragma once
+
+#include <optional>
+
+#include "tilewright/isa/layout.h"
+#include "tilewright/isa/strip_facts.h"
+#include "tilewright/isa/tasks.h"
+
+namespace tilewright::isa {
+
+using StreamSet = std::uint64_t;  // bit per stream number
+static_assert(kMaxStreams <= 64);
+
+// The elements that a use of a stream touches.
+struct Access {
+  int dims;                  // leading outer dims whose index varies; the others stay at 0
+  std::int64_t inner;        // inner positions
+  std::int64_t tile_rows;    // rows and inner positions that scratch holds
+  std::int64_t tile_inner;
+};
+
+// What the phases of an instruction may do, and which streams they were found to use.
+struct PhaseRules {
+  std::int64_t accumulator_bytes = -1;  // -1: one strip each, with a target (rows); else the size of each (columns)
+  bool tile_readable = false;           // there is a computed block (kTile)
+};
+
+struct Verifier {
+  const Program& program;
+  Layout at{};
+  std::optional<Error> error{};
+
+  std::int64_t inner() const { return Inst(at.words).inner(); }
+  const StreamHead& stream(int i) const { return at.stream(i); }
+
+  template <typename... Args>
+  [[gnu::cold, gnu::noinline]] bool reject(fmt::format_string<Args...> text, Args&&... args) {
+    error = fail(ErrorKind::kCorrupt, text, std::forward<Args>(args)...);
+    return false;
+  }
+};
+
+// Adds the byte offsets that `count` steps of `stride` reach to [low, high]. False where they do not fit 64 bits.
+constexpr bool extend(std::int64_t count, std::int64_t stride, std::int64_t& low, std::int64_t& high) {
+  if (count <= 1) return true;
+  std::int64_t span = 0;
+  if (__builtin_mul_overflow(count - 1, stride, &span)) return false;
+  return !__builtin_add_overflow(span < 0 ? low : high, span, span < 0 ? &low : &high);
+}
+
+// streams.cc
+bool check_tasks(Verifier& v, const Tiling& tiling);
+bool check_positive(Verifier& v, std::string_view name, std::int64_t value);
+bool check_range(Verifier& v, int stream, std::int64_t low, std::int64_t high, std::int64_t size);  // of buffer or scratch
+bool check_streams(Verifier& v, StreamSet streams, const Access& access);
+bool check_writable(Verifier& v, int stream);
+
+// phases.cc
+struct PhaseUse {
+  StreamSet elements = 0;  // touched at every element of the domain
+  StreamSet rows = 0;      // touched once per row, with inner position 0
+};
+bool check_phase(Verifier& v, const PhaseHead& phase, const PhaseRules& rules, PhaseUse& use);
+// A strip phase without accumulators.
+bool check_plain_strip(Verifier& v, const PhaseHead* phase, const PhaseRules& rules, PhaseUse& use);
+
+// One per instruction: the table names them, so an instruction without one does not link.
+#define INST(opcode, Name, ...) bool verify_##Name(Verifier& v, const Inst& inst, const Name##Fields& f);
+#define FIELD(...)
+#define END_INST(...)
+#include "tilewright/isa/instructions.def"
+#undef INST
+#undef FIELD
+#undef END_INST
+
+}  // namespace tilewright::isa
