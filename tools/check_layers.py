@@ -12,7 +12,9 @@ SHARED = {"vm": {"isa"}}
 
 def read_arrows() -> dict[str, set[str]]:
     text = (ROOT / "CMakeLists.txt").read_text()
-    arrows = {name: set(depends.split()) for name, depends in re.findall(r"tw_layer\((\S+?)(?: DEPENDS ([^)]*))?\)", text)}
+    arrows = {
+        name: set(depends.split()) for name, depends in re.findall(r"tw_layer\((\S+?)(?: DEPENDS ([^)]*))?\)", text)
+    }
     arrows.update(SHARED)
     for name in arrows:
         if name.startswith("vm/"):
