@@ -2,6 +2,7 @@
 // bound. Built once per plan; run() allocates nothing, checks int64 overflow and division by zero, and is re-entrant.
 #pragma once
 
+#include <array>
 #include <span>
 #include <unordered_map>
 
@@ -13,6 +14,8 @@ union DimValue {
   std::int64_t integer;
   double real;
 };
+
+enum class DimFault : std::uint8_t;  // dim_arithmetic.h
 
 class DimProgram {
  public:
@@ -27,6 +30,8 @@ class DimProgram {
 
   // `values` has size() entries with the symbol slots filled. Evaluates every slot whose symbols are all in
   // `known` (a per-slot mask; empty = all are), so that late symbols can be bound in a second run.
+  // An error names the expression that has no value (division by zero, overflow, sizes that do not broadcast) and the
+  // values in it. Branches of a select that are not taken may have none.
   Status run(std::span<DimValue> values, std::span<const bool> known = {}) const;
 
  private:
@@ -35,7 +40,20 @@ class DimProgram {
     bool is_float;               // of the operation's arithmetic
     Slot target, a, b, c;
   };
+  struct Constant {
+    Slot slot;
+    DimValue value;
+  };
+  Slot slot_of(Dim dim);
+  Slot new_slot(Dim dim);
+  Slot step(Dim dim, std::array<Slot, 3> in);
+  Status run_known(std::span<DimValue> values, std::span<const bool> known) const;
+  Status run_with_faults(std::span<DimValue> values, std::span<const bool> known) const;
+  Error fault_error(std::span<const DimValue> values, Slot slot, DimFault fault) const;
+
   std::vector<Dim> dims_;
+  std::vector<bool> is_root_;  // asked for by add(), not only a part of what was
+  std::vector<Constant> constants_;
   std::vector<Step> steps_;
   std::vector<Slot> symbols_;
   std::unordered_map<Dim, Slot> slots_;
