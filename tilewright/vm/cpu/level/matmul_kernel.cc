@@ -1,0 +1,156 @@
+// Instantiates the micro-kernels for every number of rows and vectors of the level.
+// HOT: no call, no branch on data, no stack traffic inside the loop over k.
+#include "tilewright/vm/cpu/level/matmul_kernel.h"
+
+#include <utility>
+
+namespace tilewright::vm::cpu::TW_LEVEL {
+namespace {
+
+template <typename T, int Rows, int Vecs, bool Prefetch>
+[[gnu::always_inline]] inline void multiply(const PanelArgs<T>& args, Vec<T> (&sums)[Rows][Vecs],
+                                            [[maybe_unused]] PartMask<T> part) {
+  const T* a = args.a;
+  const T* b = args.b;
+  const std::int64_t a_row = args.a_row, a_step = args.a_step, b_step = args.b_step, ahead = args.prefetch;
+  for (std::int64_t k = args.k; k > 0; --k) {
+    Vec<T> right[Vecs];
+#pragma GCC unroll 8
+    for (int v = 0; v < Vecs; ++v) {
+#if defined(TW_LEVEL_AVX512)
+      right[v] = v + 1 < Vecs ? load<T>(b + v * kLanes<T>) : load_part(b + v * kLanes<T>, part);
+#else
+      right[v] = load<T>(b + v * kLanes<T>);
+#endif
+    }
+    if constexpr (Prefetch) {
+#pragma GCC unroll 8
+      for (int bytes = 0; bytes < Vecs * kVectorBytes; bytes += 64) {
+        __builtin_prefetch(reinterpret_cast<const char*>(b + ahead) + bytes, 0, 3);
+      }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const Vec<T> left = splat<T>(a[r * a_row]);
+#pragma GCC unroll 8
+      for (int v = 0; v < Vecs; ++v) sums[r][v] = multiply_add<T>(left, right[v], sums[r][v]);
+    }
+    a += a_step;
+    b += b_step;
+  }
+}
+
+template <typename T, int Rows, int Vecs>
+void panel_kernel(const PanelArgs<T>& args) {
+  Vec<T> sums[Rows][Vecs];
+  const PartMask<T> part(args.columns - (Vecs - 1) * kLanes<T>);
+  T* const c = args.c;
+  const std::int64_t c_row = args.c_row;
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < Vecs; ++v) sums[r][v] = Vec<T>{};
+  }
+  if (args.accumulate) {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < Vecs; ++v) {
+        const T* from = c + r * c_row + v * kLanes<T>;
+        sums[r][v] = v + 1 < Vecs ? load<T>(from) : load_part(from, part);
+      }
+    }
+  }
+  if (args.prefetch != 0) {
+    multiply<T, Rows, Vecs, true>(args, sums, part);
+  } else {
+    multiply<T, Rows, Vecs, false>(args, sums, part);
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < Vecs; ++v) {
+      T* to = c + r * c_row + v * kLanes<T>;
+      if (v + 1 < Vecs) {
+        store<T>(to, sums[r][v]);
+      } else {
+        store_part(to, part, sums[r][v]);
+      }
+    }
+  }
+}
+
+template <typename T, int Rows, int Panels>
+void wide_rows(const PanelArgs<T>& args, std::int64_t b_panel) {
+  Vec<T> sums[Rows][Panels][kVecs];
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows * Panels * kVecs; ++i) {
+    const int r = i / (Panels * kVecs), p = i / kVecs % Panels, v = i % kVecs;
+    sums[r][p][v] = args.accumulate ? load<T>(args.c + r * args.c_row + p * kPanel<T> + v * kLanes<T>) : Vec<T>{};
+  }
+  const T* a = args.a;
+  const T* b = args.b;
+  for (std::int64_t k = args.k; k > 0; --k) {
+#pragma GCC unroll 16
+    for (int p = 0; p < Panels; ++p) {
+      if (args.prefetch != 0) __builtin_prefetch(b + p * b_panel + args.prefetch, 0, 3);
+#pragma GCC unroll 16
+      for (int v = 0; v < kVecs; ++v) {
+        const Vec<T> right = load<T>(b + p * b_panel + v * kLanes<T>);
+#pragma GCC unroll 16
+        for (int r = 0; r < Rows; ++r) {
+          sums[r][p][v] = multiply_add<T>(splat<T>(a[r * args.a_row]), right, sums[r][p][v]);
+        }
+      }
+    }
+    a += args.a_step;
+    b += args.b_step;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows * Panels * kVecs; ++i) {
+    const int r = i / (Panels * kVecs), p = i / kVecs % Panels, v = i % kVecs;
+    store<T>(args.c + r * args.c_row + p * kPanel<T> + v * kLanes<T>, sums[r][p][v]);
+  }
+}
+
+template <typename T>
+struct KernelTable {
+  PanelKernel<T> by_shape[kRows * kVecs];
+};
+
+template <typename T, int... Index>
+constexpr KernelTable<T> make_kernels(std::integer_sequence<int, Index...>) {
+  return {{panel_kernel<T, Index / kVecs + 1, Index % kVecs + 1>...}};
+}
+
+template <typename T>
+constexpr KernelTable<T> kTable = make_kernels<T>(std::make_integer_sequence<int, kRows * kVecs>{});
+
+}  // namespace
+
+template <typename T>
+PanelKernel<T> find_kernel(std::int64_t rows, int vectors) {
+  return kTable<T>.by_shape[(rows - 1) * kVecs + vectors - 1];
+}
+
+template <typename T>
+void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, int rows) {
+  if (rows == 1) return wide_rows<T, 1, kWidePanels>(args, b_panel);
+  PanelArgs<T> half = args;
+  for (int i = 0; i < kWidePanels; i += 2) {
+    wide_rows<T, 2, 2>(half, b_panel);
+    half.b += 2 * b_panel;
+    half.c += 2 * kPanel<T>;
+  }
+}
+
+#define TW_KERNELS(T)                                       \
+  template PanelKernel<T> find_kernel(std::int64_t rows, int vectors); \
+  template void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, int rows)
+TW_KERNELS(float);
+TW_KERNELS(double);
+TW_KERNELS(std::uint32_t);
+TW_KERNELS(std::uint64_t);
+#undef TW_KERNELS
+
+}  // namespace tilewright::vm::cpu::TW_LEVEL

@@ -1,0 +1,57 @@
+// Micro-kernels of contractions: c[rows, columns] (+)= a[rows, k] * b[k, columns], all accumulators in registers, the sums in
+// the order of k whatever the shape of the call, so that the bits of an element depend on its row of a and column of b only.
+// g++ moves accumulators to the stack unless every loop over them is unrolled: a test looks for stack traffic in the code.
+#pragma once
+
+#include "tilewright/vm/cpu/level/matmul_vector.h"
+
+namespace tilewright::vm::cpu::TW_LEVEL {
+
+// Strides in elements.
+template <typename T>
+struct PanelArgs {
+  const T* a;
+  std::int64_t a_row, a_step;  // element (r, k) of a is a[r * a_row + k * a_step]
+  const T* b;
+  std::int64_t b_step;         // element (k, n) of b is b[k * b_step + n]
+  T* c;
+  std::int64_t c_row;
+  std::int64_t k;
+  int columns;                 // 1 .. kPanel<T>. Only the AVX-512 kernels do not read b beyond them
+  bool accumulate;             // adds to c; else c is written
+  std::int64_t prefetch;       // distance in b, elements; 0: none
+};
+
+template <typename T>
+using PanelKernel = void (*)(const PanelArgs<T>& args);
+
+// The kernel for 1 .. kRows rows and 1 .. kVecs vectors (columns rounded up). T: float, double, uint32_t, uint64_t.
+template <typename T>
+PanelKernel<T> find_kernel(std::int64_t rows, int vectors);
+
+// One or two rows and several whole panels at once, `b_panel` elements apart: with few rows one panel has too few
+// independent sums to hide the latency of an addition. `columns` is not read.
+inline constexpr int kWidePanels = 4;
+template <typename T>
+void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, int rows);
+
+// The rows of a tile, split evenly into ceil(rows / kRows) calls of the kernel; the first one prefetches b. With
+// PackedA each call's rows of a lie as [k][rows of the call], one call after the other (see pack_rows).
+template <typename T, bool PackedA = false>
+static inline void multiply_panel(PanelArgs<T> args, std::int64_t rows) {
+  const int vectors = (args.columns + kLanes<T> - 1) / kLanes<T>;
+  for (std::int64_t calls = (rows + kRows - 1) / kRows; calls > 0; --calls) {
+    const std::int64_t now = (rows + calls - 1) / calls;
+    if constexpr (PackedA) {
+      args.a_row = 1;
+      args.a_step = now;
+    }
+    find_kernel<T>(now, vectors)(args);
+    args.a += PackedA ? now * args.k : now * args.a_row;
+    args.c += now * args.c_row;
+    args.prefetch = 0;
+    rows -= now;
+  }
+}
+
+}  // namespace tilewright::vm::cpu::TW_LEVEL

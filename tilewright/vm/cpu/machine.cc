@@ -1,0 +1,147 @@
+// Runs the instructions of a program in order. Tasks of one instruction go to the pool when there is work for more than
+// about 10 us, else the caller runs them: waking a worker costs more than it brings.
+// HOT: per instruction no allocation, no lock, one indirect call per task.
+#include "tilewright/vm/cpu/machine.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "tilewright/isa/layout.h"
+#include "tilewright/vm/cpu/machine_levels.h"
+#include "tilewright/vm/cpu/machine_scratch.h"
+#include "tilewright/vm/cpu/pool.h"
+
+namespace tilewright::vm {
+namespace cpu {
+namespace {
+
+constexpr std::int64_t kSplitMicroseconds = 10;
+constexpr std::int64_t kElementWordsPerMicrosecond = 20000;  // elements x words of strip code, one core
+
+// Keeps the first fault that a task reports.
+struct FaultSink {
+  std::atomic<bool> met{false};
+  std::mutex mutex;
+  Fault first{};
+
+  static void report(void* sink, const Fault& fault) {
+    auto& self = *static_cast<FaultSink*>(sink);
+    const std::lock_guard lock(self.mutex);
+    if (!self.met.load(std::memory_order_relaxed)) self.first = fault;
+    self.met.store(true, std::memory_order_release);
+  }
+};
+
+struct Job {
+  const isa::Inst& inst;
+  TaskHandler handler;
+  std::byte* const* buffers;
+  FaultSink* sink;
+};
+
+void run_tasks(const Job& job, std::int64_t first, std::int64_t last) {
+  const WorkerMemory memory = worker_memory();
+  TW_CHECK(memory.scratch != nullptr, "the system has memory for a worker");
+  const TaskContext context{job.buffers, memory.scratch, memory.private_scratch, FaultSink::report, job.sink};
+  for (std::int64_t task = first; task < last; ++task) job.handler(job.inst, context, task);
+}
+
+// A guess at the work of an instruction in microseconds of one core.
+std::int64_t estimate_microseconds(const isa::Inst& inst, const BackendTraits& traits) {
+  const isa::Layout at{inst.words(), isa::num_fields(inst.opcode()), inst.rank(), inst.num_streams()};
+  double elements = static_cast<double>(inst.inner());
+  for (int d = 0; d < at.rank; ++d) elements *= static_cast<double>(at.dims()[d]);
+  const auto flops_per_us = static_cast<double>(traits.flops_per_us);
+  double time = elements * static_cast<double>(4 + (at.end() - at.phases())) / kElementWordsPerMicrosecond;
+  if (inst.opcode() == isa::Opcode::kMatMul) {
+    time += 2 * elements * static_cast<double>(inst.fields<isa::MatMulFields>().k) / flops_per_us;
+  } else if (inst.opcode() == isa::Opcode::kAttention) {
+    const auto& f = inst.fields<isa::AttentionFields>();
+    const double scores = elements / static_cast<double>(inst.inner() + (inst.inner() == 0)) * static_cast<double>(f.keys);
+    time += scores * static_cast<double>(16 + 2 * f.depth + 2 * inst.inner()) / flops_per_us;
+  }
+  return time < 1e15 ? static_cast<std::int64_t>(time) : std::int64_t{1} << 50;
+}
+
+class CpuMachine final : public Machine {
+ public:
+  explicit CpuMachine(const LevelTable& level) : level_(level), traits_(traits_of(level)) {}
+
+  const BackendTraits& traits() const override {
+    // The pool's size may be changed by the user at any time.
+    std::atomic_ref<std::int64_t> threads(traits_.threads);
+    if (const int now = num_threads(); threads.load(std::memory_order_relaxed) != now) {
+      threads.store(now, std::memory_order_relaxed);
+    }
+    return traits_;
+  }
+
+  Status run(std::span<const isa::Word> words, std::int64_t scratch_bytes, std::span<std::byte* const> buffers) override {
+    if (scratch_bytes > isa::kMaxScratchBytes) {
+      return fail(ErrorKind::kInvalidArgument, "the program wants more scratch than a worker has: {} and {} bytes", scratch_bytes,
+                  isa::kMaxScratchBytes);
+    }
+    FaultSink sink;
+    const isa::Word* const end = words.data() + words.size();
+    for (const isa::Word* at = words.data(); at < end;) {
+      const isa::Inst inst(at);
+      const auto opcode = static_cast<std::size_t>(inst.opcode());
+      const TaskHandler handler = opcode < kNumOpcodes ? level_.handlers[opcode] : nullptr;
+      if (handler == nullptr) return fail(ErrorKind::kUnsupported, "the {} level has no instruction {}", level_.name, opcode);
+      run_instruction({inst, handler, buffers.data(), &sink});
+      if (sink.met.load(std::memory_order_acquire)) return describe(inst, sink.first);
+      at += inst.num_words();
+    }
+    return {};
+  }
+
+ private:
+  void run_instruction(const Job& job) const {
+    const std::int64_t tasks = job.inst.tasks();
+    if (tasks <= 1 || num_threads() == 1 || estimate_microseconds(job.inst, traits_) < kSplitMicroseconds) {
+      if (tasks > 0) run_tasks(job, 0, tasks);
+      return;
+    }
+    parallel_for(tasks, [&job](std::int64_t first, std::int64_t last) { run_tasks(job, first, last); });
+  }
+
+  static Error describe(const isa::Inst& inst, const Fault& fault) {
+    const isa::InstInfo* info = isa::find_inst(inst.opcode());
+    return fail(ErrorKind::kIndexOutOfRange, "{}: index out of range in stream {}: {}, must be in [0, {})",
+                info == nullptr ? "instruction" : info->text, fault.stream, fault.value, fault.limit);
+  }
+
+  const LevelTable& level_;
+  mutable BackendTraits traits_;
+};
+
+}  // namespace
+}  // namespace cpu
+
+CpuOptions cpu_options_from_environment() {
+  const char* isa = std::getenv("TILEWRIGHT_ISA");
+  return {isa == nullptr ? "" : isa};
+}
+
+Result<std::unique_ptr<Machine>> make_cpu_machine(const CpuOptions& options) {
+  const auto levels = cpu::available_levels();
+  if (options.isa.empty()) return std::unique_ptr<Machine>(std::make_unique<cpu::CpuMachine>(*levels.back()));
+  std::string names;
+  for (const cpu::LevelTable* level : levels) {
+    if (options.isa == level->name) return std::unique_ptr<Machine>(std::make_unique<cpu::CpuMachine>(*level));
+    names += names.empty() ? level->name : fmt::format(", {}", level->name);
+  }
+  return fail(ErrorKind::kUnsupported, "TILEWRIGHT_ISA: this processor or build has no level '{}', it has {}", options.isa, names);
+}
+
+std::span<const std::string_view> cpu_levels() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> list;
+    for (const cpu::LevelTable* level : cpu::available_levels()) list.emplace_back(level->name);
+    return list;
+  }();
+  return names;
+}
+
+}  // namespace tilewright::vm
