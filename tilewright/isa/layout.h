@@ -23,8 +23,8 @@ constexpr int num_fields(Opcode opcode) {
 }
 
 struct Layout {
-  const Word* words;
-  int fields, rank, streams;
+  const Word* words = nullptr;
+  int fields = 0, rank = 0, streams = 0;
 
   std::int64_t field(int i) const { return static_cast<std::int64_t>(words[3 + i]); }
   const std::int64_t* dims() const { return reinterpret_cast<const std::int64_t*>(words + 3 + fields); }
@@ -44,6 +44,11 @@ inline bool read_layout(const Word* words, std::size_t available, Layout& out) {
   if (out.fields < 0 || out.rank > kMaxRank || out.streams > kMaxStreams || inst.num_words() > available) return false;
   const int fixed = 3 + out.fields + out.rank + out.streams * (3 + out.rank);
   return static_cast<std::uint32_t>(fixed) <= inst.num_words();
+}
+
+// The layout of an instruction that was verified.
+inline Layout layout_of(const Inst& inst) {
+  return {inst.words(), num_fields(inst.opcode()), inst.rank(), inst.num_streams()};
 }
 
 // The phase at `words`, if it lies before `end`.
