@@ -1,0 +1,350 @@
+// Lowers a fused region to strip-level nodes: picks lanes, inserts wraps and mask conversions, finds row values and levels.
+#include "tilewright/compiler/area.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "tilewright/compiler/area_ops.h"
+
+namespace tilewright::compiler {
+
+using isa::Lane;
+using isa::StripOp;
+using Kind = AreaNode::Kind;
+
+int lane_width(DType dtype) { return byte_size(dtype) == 8 ? 8 : 4; }
+
+Lane lane_of(DType dtype, int width) {
+  if (dtype == DType::kBool) return width == 8 ? Lane::kI64 : Lane::kI32;
+  if (is_float(dtype)) return width == 8 ? Lane::kF64 : Lane::kF32;
+  return width == 8 ? Lane::kI64 : Lane::kI32;
+}
+
+namespace {
+
+bool is_float_lane(Lane lane) { return lane == Lane::kF32 || lane == Lane::kF64; }
+
+// Width 8 if anything is computed on 8-byte elements; casts and bool logic fit either.
+int area_width(const Graph& region) {
+  int width = 4;
+  for (NodeId id : region.order()) {
+    const Node& node = region.node(id);
+    if (node.op == Op::kCast || node.op == Op::kExpand || node.op == Op::kReshape || node.op == Op::kScalar ||
+        node.op == Op::kIota) {
+      if (node.op == Op::kCast && node.attrs.dtype("dtype") == DType::kBool) {
+        width = std::max(width, lane_width(region.type(node.inputs[0]).dtype));
+      }
+      continue;
+    }
+    for (ValueId input : node.inputs) width = std::max(width, lane_width(region.type(input).dtype));
+  }
+  return width;
+}
+
+class Lowering {
+ public:
+  Lowering(const Graph& region, DimProgram& dims, Area& area) : region_(region), dims_(dims), area_(area) {}
+
+  Status run(std::string_view kind) {
+    area_.lane_width = area_width(region_);
+    for (std::size_t i = 0; i < region_.inputs().size(); ++i) add_input(region_.inputs()[i], static_cast<std::uint32_t>(i));
+    TW_TRY(find_domain(kind));
+    for (NodeId id : region_.order()) TW_TRY(lower(region_.node(id)));
+    for (ValueId value : region_.outputs()) {
+      const std::uint16_t node = nodes_.at(value);
+      area_.outputs.push_back({node, region_.type(value).dtype});
+      area_.nodes[node].uses++;
+    }
+    for (const AreaNode& node : area_.nodes) area_.max_level = std::max(area_.max_level, node.level);
+    return {};
+  }
+
+ private:
+  static Error unsupported(const Node& node) {
+    return fail(ErrorKind::kInternal, "op {} cannot be part of a fused area", info(node.op).text);
+  }
+
+  void set_domain(const Shape& shape) {
+    area_.domain.clear();
+    for (Dim dim : shape) area_.domain.push_back(dims_.add(dim));
+  }
+
+  Status find_domain(std::string_view kind) {
+    const Shape* shape = region_.outputs().empty() ? nullptr : &region_.type(region_.outputs()[0]).shape;
+    if (kind == "map") {
+      area_.kind = Area::Kind::kMap;
+    } else if (kind == "matmul") {
+      area_.kind = Area::Kind::kContraction;
+    } else {
+      for (NodeId id : region_.order()) {
+        const Node& node = region_.node(id);
+        if (!reduce_kind_of(node.op) && !row_phase_of(node.op)) continue;
+        shape = &region_.type(node.inputs[0]).shape;
+        const int rank = static_cast<int>(shape->size());
+        if (kind == "columns") {
+          const Ints& axes = node.attrs.ints("axes");
+          area_.kind = Area::Kind::kColumns;
+          area_.reduced_begin = static_cast<int>(axes.front());
+          area_.reduced_end = static_cast<int>(axes.back()) + 1;
+        } else {
+          area_.kind = Area::Kind::kRows;
+          area_.row_axes = reduce_kind_of(node.op) ? static_cast<int>(node.attrs.ints("axes").size())
+                           : node.attrs.find("num_axes") ? static_cast<int>(node.attrs.integer("num_axes"))
+                                                         : 1;
+          area_.row_axes = std::min(area_.row_axes, rank);
+        }
+        break;
+      }
+    }
+    if (shape == nullptr) return fail(ErrorKind::kInternal, "a fused area of kind {} without results", kind);
+    set_domain(*shape);
+    if (area_.kind == Area::Kind::kRows) mark_row_inputs();
+    return {};
+  }
+
+  // Inputs whose row axes all have size 1 hold one element per row.
+  void mark_row_inputs() {
+    for (AreaNode& node : area_.nodes) {
+      const Shape& shape = region_.type(region_.inputs()[node.index]).shape;
+      const auto axes = std::min<std::size_t>(shape.size(), static_cast<std::size_t>(area_.row_axes));
+      node.row = std::all_of(shape.end() - static_cast<std::ptrdiff_t>(axes), shape.end(),
+                             [](Dim dim) { return dim == Dim(1); });
+    }
+  }
+
+  std::uint16_t add(AreaNode node) {
+    for (std::uint16_t operand : {node.a, node.b, node.c}) {
+      if (operand != AreaNode::kNone) area_.nodes[operand].uses++;
+    }
+    area_.nodes.push_back(node);
+    return static_cast<std::uint16_t>(area_.nodes.size() - 1);
+  }
+
+  void add_input(ValueId value, std::uint32_t index) {
+    const DType dtype = region_.type(value).dtype;
+    nodes_[value] = add({.kind = Kind::kInput, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype,
+                         .is_mask = dtype == DType::kBool, .index = index});
+  }
+
+  std::uint16_t strip(StripOp op, Lane lane, DType dtype, bool is_mask, std::uint16_t a,
+                      std::uint16_t b = AreaNode::kNone, std::uint16_t c = AreaNode::kNone, bool reversed = false) {
+    AreaNode node{.kind = Kind::kStrip, .op = op, .lane = lane, .dtype = dtype, .reversed = reversed, .is_mask = is_mask,
+                  .row = true, .a = a, .b = b, .c = c};
+    for (std::uint16_t operand : {a, b, c}) {
+      if (operand == AreaNode::kNone) continue;
+      node.level = std::max(node.level, area_.nodes[operand].level);
+      node.row = node.row && (area_.nodes[operand].row || area_.nodes[operand].kind == Kind::kScalar);
+    }
+    node.row = node.row && node.level > 0;
+    return add(node);
+  }
+
+  std::uint16_t wrapped(std::uint16_t node, DType dtype) {
+    const auto wrap = wrap_of(dtype);
+    return wrap ? strip(*wrap, area_.nodes[node].lane, dtype, false, node) : node;
+  }
+
+  Lane mask_lane() const { return area_.lane_width == 8 ? Lane::kI64 : Lane::kI32; }
+
+  // The node as a value of `lane` that is not a mask.
+  std::uint16_t unmasked(std::uint16_t node, Lane lane) {
+    return area_.nodes[node].is_mask ? strip(StripOp::kFromMask, lane, area_.nodes[node].dtype, false, node) : node;
+  }
+
+  Status lower(const Node& node) {
+    if (node.op == Op::kExpand || node.op == Op::kReshape) {
+      nodes_[node.outputs[0]] = nodes_.at(node.inputs[0]);
+      return {};
+    }
+    if (node.op == Op::kScalar || node.op == Op::kIota) return lower_source(node);
+    if (node.op == Op::kCast) return lower_cast(node);
+    if (node.op == Op::kSelect) {
+      const DType dtype = region_.type(node.outputs[0]).dtype;
+      nodes_[node.outputs[0]] = strip(StripOp::kSelect, lane_of(dtype, area_.lane_width), dtype, dtype == DType::kBool,
+                                      input(node, 0), input(node, 1), input(node, 2));
+      return {};
+    }
+    if (node.op == Op::kMatMul) {
+      const DType dtype = region_.type(node.outputs[0]).dtype;
+      area_.lhs = static_cast<std::uint16_t>(area_.nodes[input(node, 0)].index);
+      area_.rhs = static_cast<std::uint16_t>(area_.nodes[input(node, 1)].index);
+      nodes_[node.outputs[0]] = add({.kind = Kind::kTile, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype});
+      return {};
+    }
+    if (reduce_kind_of(node.op)) return lower_reduce(node);
+    if (row_phase_of(node.op)) return lower_row_op(node);
+    return lower_elementwise(node);
+  }
+
+  std::uint16_t input(const Node& node, std::size_t i) const { return nodes_.at(node.inputs[i]); }
+
+  Status lower_source(const Node& node) {
+    const DType dtype = region_.type(node.outputs[0]).dtype;
+    AreaNode source{.kind = Kind::kScalar, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype};
+    if (node.op == Op::kScalar) {
+      source.index = dims_.add(node.attrs.dim("value"));
+      source.second = static_cast<std::uint32_t>(dtype);
+    } else {
+      const auto rank = static_cast<std::uint32_t>(region_.type(node.outputs[0]).shape.size());
+      source.kind = Kind::kIota;
+      source.index = rank - 1 - static_cast<std::uint32_t>(node.attrs.integer("axis"));
+      source.second = dims_.add(node.attrs.dim("start"));
+      source.third = dims_.add(node.attrs.dim("step"));
+    }
+    const std::uint16_t id = add(source);
+    if (source.kind == Kind::kScalar && dtype == DType::kBool) {
+      // A literal mask: a number compared with 0.
+      area_.nodes[id].dtype = mask_lane() == Lane::kI64 ? DType::kI64 : DType::kI32;
+      nodes_[node.outputs[0]] = strip(StripOp::kToMask, mask_lane(), DType::kBool, true, id);
+      return {};
+    }
+    nodes_[node.outputs[0]] = id;
+    return {};
+  }
+
+  Status lower_cast(const Node& node) {
+    const DType from = region_.type(node.inputs[0]).dtype;
+    const DType to = node.attrs.dtype("dtype");
+    nodes_[node.outputs[0]] = cast(input(node, 0), from, to);
+    return {};
+  }
+
+  std::uint16_t cast(std::uint16_t a, DType from, DType to) {
+    if (from == to) return a;
+    const Lane target = lane_of(to, area_.lane_width);
+    if (to == DType::kBool) return strip(StripOp::kToMask, area_.nodes[a].lane, to, true, a);
+    if (from == DType::kBool) return strip(StripOp::kFromMask, target, to, false, a);
+    const bool changes_width = lane_width(from) != lane_width(to);
+    const bool source = area_.nodes[a].kind == Kind::kInput || area_.nodes[a].kind == Kind::kIota;
+    if (changes_width && !source) return a;  // only a store reads this value, and it converts
+    Lane lane = area_.nodes[a].lane;
+    if (changes_width || (source && lane_width(from) != area_.lane_width)) {
+      AreaNode load = area_.nodes[a];  // the load converts
+      load.lane = lane = target;
+      load.uses = 0;
+      a = add(load);
+    } else if (is_float_lane(lane) != is_float_lane(target)) {
+      a = strip(is_float_lane(lane) ? StripOp::kToInt : StripOp::kToFloat, lane, to, false, a);
+      lane = target;
+    }
+    if (to == DType::kF16 && from != DType::kF16) return strip(StripOp::kRoundF16, lane, to, false, a);
+    if (to == DType::kBF16 && from != DType::kBF16) return strip(StripOp::kRoundBF16, lane, to, false, a);
+    return wrapped(a, to);
+  }
+
+  Status lower_reduce(const Node& node) {
+    const DType dtype = region_.type(node.outputs[0]).dtype;
+    const std::uint16_t a = input(node, 0);
+    AreaNode reduce{.kind = Kind::kReduce, .reduce = *reduce_kind_of(node.op), .lane = lane_of(dtype, area_.lane_width),
+                    .dtype = dtype, .is_mask = dtype == DType::kBool, .row = true, .a = a};
+    reduce.level = static_cast<std::uint8_t>(area_.nodes[a].level + 1);
+    std::uint16_t id = add(reduce);
+    if (may_leave_range(node.op)) id = wrapped(id, dtype);
+    nodes_[node.outputs[0]] = id;
+    return {};
+  }
+
+  Status lower_row_op(const Node& node) {
+    const DType dtype = region_.type(node.outputs[0]).dtype;
+    AreaNode row_op{.kind = Kind::kRowOp, .phase = *row_phase_of(node.op), .lane = Lane::kF32, .dtype = dtype,
+                    .a = input(node, 0)};
+    if (node.attrs.find("eps") != nullptr) row_op.index = dims_.add(node.attrs.dim("eps"));
+    std::uint16_t late[2] = {AreaNode::kNone, AreaNode::kNone};
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      const std::uint16_t operand = input(node, i);
+      const bool direct = area_.nodes[operand].kind == Kind::kInput && area_.nodes[operand].dtype == DType::kF32;
+      if (direct && late[0] == AreaNode::kNone) {
+        (i == 1 ? row_op.b : row_op.c) = operand;
+      } else {
+        late[i - 1] = operand;
+      }
+    }
+    row_op.level = static_cast<std::uint8_t>(area_.nodes[row_op.a].level + 1);
+    std::uint16_t id = add(row_op);
+    if (late[0] != AreaNode::kNone) id = strip(StripOp::kMul, Lane::kF32, dtype, false, id, late[0]);
+    if (late[1] != AreaNode::kNone) id = strip(StripOp::kAdd, Lane::kF32, dtype, false, id, late[1]);
+    nodes_[node.outputs[0]] = id;
+    return {};
+  }
+
+  // Logic on masks: sums are or, products and.
+  std::optional<StripOp> mask_op(Op op) const {
+    switch (op) {
+      case Op::kAdd:
+      case Op::kMax:
+      case Op::kBitOr:
+        return StripOp::kBitOr;
+      case Op::kMul:
+      case Op::kMin:
+      case Op::kBitAnd:
+        return StripOp::kBitAnd;
+      case Op::kNe:
+      case Op::kBitXor:
+        return StripOp::kBitXor;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  Status lower_elementwise(const Node& node) {
+    const DType in = region_.type(node.inputs[0]).dtype;
+    const DType out = region_.type(node.outputs[0]).dtype;
+    const std::uint16_t a = input(node, 0);
+    const std::uint16_t b = node.inputs.size() > 1 ? input(node, 1) : AreaNode::kNone;
+    std::uint16_t& result = nodes_[node.outputs[0]];
+    if (node.op == Op::kLogicalNot || (node.op == Op::kBitNot && in == DType::kBool)) {
+      const std::uint16_t mask =
+          area_.nodes[a].is_mask ? a : strip(StripOp::kToMask, lane_of(in, area_.lane_width), DType::kBool, true, a);
+      result = strip(StripOp::kNot, mask_lane(), DType::kBool, true, mask);
+      return {};
+    }
+    const bool reversed = node.op == Op::kGt || node.op == Op::kGe;
+    if (in == DType::kBool) {
+      if (const auto op = mask_op(node.op)) {
+        result = strip(*op, mask_lane(), DType::kBool, true, a, b);
+        return {};
+      }
+      if (node.op == Op::kEq) {
+        result = strip(StripOp::kNot, mask_lane(), DType::kBool, true,
+                       strip(StripOp::kBitXor, mask_lane(), DType::kBool, true, a, b));
+        return {};
+      }
+      const auto op = strip_op_of(node.op);
+      if (!op || b == AreaNode::kNone) return unsupported(node);
+      const std::uint16_t left = unmasked(a, mask_lane()), right = unmasked(b, mask_lane());
+      const bool compares = is_comparison(node.op);
+      result = strip(*op, mask_lane(), out, compares, left, right, AreaNode::kNone, reversed);
+      if (!compares) result = strip(StripOp::kToMask, mask_lane(), DType::kBool, true, result);
+      return {};
+    }
+    auto op = strip_op_of(node.op);
+    if (!op) return unsupported(node);
+    if (node.op == Op::kGelu && node.attrs.flag("tanh")) op = StripOp::kGeluTanh;
+    const Lane lane = lane_of(in, area_.lane_width);
+    if (!is_float(in) && (node.op == Op::kCeil || node.op == Op::kFloor || node.op == Op::kRound || node.op == Op::kTrunc)) {
+      result = a;
+      return {};
+    }
+    const bool is_mask = is_comparison(node.op) || is_test(node.op);
+    std::uint16_t id = strip(*op, lane, out, is_mask, a, b, AreaNode::kNone, reversed);
+    if (may_leave_range(node.op)) id = wrapped(id, out);
+    result = id;
+    return {};
+  }
+
+  const Graph& region_;
+  DimProgram& dims_;
+  Area& area_;
+  std::unordered_map<ValueId, std::uint16_t> nodes_;
+};
+
+}  // namespace
+
+Result<Area> lower_area(const Graph& region, std::string_view kind, DimProgram& dims) {
+  Area area;
+  Lowering lowering(region, dims, area);
+  TW_TRY(lowering.run(kind));
+  return area;
+}
+
+}  // namespace tilewright::compiler

@@ -1,0 +1,116 @@
+// Contraction areas: a matmul whose epilogue is a strip program on each finished block.
+#include "tilewright/compiler/area_compiler.h"
+#include "tilewright/compiler/tiling.h"
+
+namespace tilewright::compiler {
+
+using isa::Space;
+using Kind = AreaNode::Kind;
+using Root = StripCoder::Root;
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+constexpr int kLhs = 0, kRhs = 1, kResult = 2;  // nest views, in this order
+
+// A long sum is cut so that a block of b stays in the first-level cache while rows stream over it.
+std::int64_t k_block_of(std::int64_t k) { return k <= 768 ? std::max<std::int64_t>(k, 1) : k >= 4096 ? 1024 : 384; }
+
+struct Tiles {
+  std::int64_t m, n;
+};
+
+// Tasks of about 50 us, whole panels wide, shared by the threads without a small remainder.
+Tiles choose_tiles(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, const BackendTraits& traits) {
+  const std::int64_t panel = traits.matmul_panel, rows = traits.matmul_rows;
+  const std::int64_t panels = (n + panel - 1) / panel;
+  const double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const double micros = flops / static_cast<double>(traits.flops_per_us);
+  if (traits.threads <= 1 || micros < 12) return {std::max<std::int64_t>(m, 1), std::max<std::int64_t>(n, 1)};
+  auto wanted = static_cast<std::int64_t>(micros / 50) + 1;
+  wanted = std::max(wanted, traits.threads * 2);
+  const std::int64_t per_batch = std::max<std::int64_t>((wanted + batch - 1) / batch, 1);
+  // Few rows: cut columns, so that every thread streams its own part of b. Many rows: cut rows first, b is shared.
+  const std::int64_t row_panels = (m + rows - 1) / rows;
+  const std::int64_t max_row_cuts = std::max<std::int64_t>(row_panels / 8, 1);
+  const std::int64_t row_cuts = std::min(per_batch, max_row_cuts);
+  const std::int64_t column_cuts = std::clamp<std::int64_t>((per_batch + row_cuts - 1) / row_cuts, 1, panels);
+  const std::int64_t m_tile = round_up((m + row_cuts - 1) / row_cuts, rows);
+  const std::int64_t n_tile = (panels + column_cuts - 1) / column_cuts * panel;
+  return {std::max<std::int64_t>(std::min(m_tile, m), 1), std::max<std::int64_t>(std::min(n_tile, n), 1)};
+}
+
+}  // namespace
+
+Status AreaCompiler::emit_contraction(const AreaCall& call, Emitter& out) {
+  const Area& area = *call.area;
+  start(call);
+  if (nest_.count(0, nest_.rank) == 0) return {};
+  const View lhs = call.inputs[area.lhs], rhs = call.inputs[area.rhs];
+  const std::int64_t k = lhs.sizes[at(lhs.rank - 1)];
+  // Domain axes are batch.., m, n. For a: no step along n. For b: its k stride stands in the place of m.
+  nest_.add(lhs);
+  nest_.strides[kLhs][at(nest_.rank - 1)] = 0;
+  nest_.add(rhs);
+  nest_.strides[kRhs][at(nest_.rank - 2)] = 0;
+  const std::int64_t b_bytes = byte_size(rhs.dtype);
+  const std::int64_t a_k_stride = lhs.strides[at(lhs.rank - 1)] * byte_size(lhs.dtype);
+  const std::int64_t b_k_stride = rhs.strides[at(rhs.rank - 2)] * b_bytes;
+  TW_CHECK(nest_.num_views == kResult, "the operands stand first");
+  add_views(call);
+  const int m_axis = nest_.collapse_rows(kRhs);
+  const int n_axis = m_axis + 1;
+  const std::int64_t m = nest_.sizes[at(m_axis)], n = nest_.sizes[at(n_axis)];
+  const std::int64_t batch = nest_.count(0, m_axis);
+  coder_.reset(area, 0);
+  StreamSpec a = spec_of(lhs, kLhs, n_axis);
+  a.inner_stride = a_k_stride;
+  StreamSpec b = spec_of(rhs, kRhs, n_axis);
+  b.strides[at(m_axis)] = b_k_stride;
+  coder_.add_stream(a);
+  coder_.add_stream(b);
+  const View& result = call.outputs[0];
+  const bool plain = area.nodes[area.outputs[0].node].kind == Kind::kTile && area.outputs.size() == 1 &&
+                     result.dtype == DType::kF32 &&
+                     (nest_.strides[kResult][at(n_axis)] == byte_size(result.dtype) || n == 1);
+  code_.clear();
+  if (plain) {
+    StreamSpec c = spec_of(result, kResult, n_axis);
+    c.inner_stride = byte_size(result.dtype);
+    coder_.add_stream(c);
+  } else {
+    write_epilogue(call, n_axis, n);
+  }
+  const Tiles tiles = choose_tiles(batch, m, n, k, *call.traits);
+  out.need_scratch(coder_.slot_bytes());
+  out.begin(isa::Opcode::kMatMul, n_axis, batch * ((m + tiles.m - 1) / tiles.m) * ((n + tiles.n - 1) / tiles.n), n);
+  for (std::int64_t field : {k, tiles.m, tiles.n, k_block_of(k), call.packed_panel}) out.field(field);
+  for (int axis = 0; axis < n_axis; ++axis) out.dim(nest_.sizes[at(axis)]);
+  write_streams(out, n_axis);
+  if (!plain) out.phase(isa::PhaseOp::kStrip, code_);
+  out.end();
+  return {};
+}
+
+void AreaCompiler::write_epilogue(const AreaCall& call, int n_axis, std::int64_t n) {
+  const Area& area = *call.area;
+  const std::uint16_t tile = coder_.add_stream({Space::kTile, DType::kF32, 0, 0, 4, {}});
+  for (std::size_t i = 0; i < area.nodes.size(); ++i) {
+    if (area.nodes[i].kind == Kind::kTile) {
+      coder_.set_source(static_cast<std::uint16_t>(i), {tile, isa::kUnit, DType::kF32, true});
+    }
+  }
+  set_input_sources(call, n_axis);
+  roots_.clear();
+  for (std::size_t i = 0; i < area.outputs.size(); ++i) {
+    const View& view = call.outputs[i];
+    StreamSpec spec = spec_of(view, output_view_[i], n_axis);
+    if (n == 1) spec.inner_stride = byte_size(view.dtype);
+    const bool unit = spec.inner_stride == byte_size(view.dtype);
+    roots_.push_back({Root::Kind::kStore, area.outputs[i].node, coder_.add_stream(spec), view.dtype,
+                      static_cast<std::uint8_t>(unit ? isa::kUnit : isa::kStrided), {}});
+  }
+  coder_.write(roots_, code_);
+}
+
+}  // namespace tilewright::compiler

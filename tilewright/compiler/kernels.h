@@ -1,0 +1,19 @@
+// Kernels that are one tile instruction each: what the fuser leaves alone. One emit function per op in a file of its own;
+// emit_kernel is the table.
+#pragma once
+
+#include "tilewright/compiler/kernel.h"
+
+namespace tilewright::compiler {
+
+// Whether `op` has a kernel here (areas are encoded by AreaCompiler).
+bool has_kernel(Op op);
+// Appends the instructions of one node. The error names the operand.
+Status emit_kernel(const Kernel& kernel, Emitter& out);
+
+Status emit_attention(const Kernel& kernel, Emitter& out);
+// Packs view b[batch.., k, n] into panels at `to` (a contiguous view of packed_count(b) elements).
+Status emit_pack(const View& b, const View& to, std::int64_t panel, Emitter& out);
+std::int64_t packed_count(const View& b, std::int64_t panel);
+
+}  // namespace tilewright::compiler
