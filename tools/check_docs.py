@@ -1,5 +1,6 @@
 """Generated pages are fresh, links between pages lead somewhere, and every environment variable read has a row."""
 
+import os
 import re
 import subprocess
 import sys
@@ -12,12 +13,14 @@ VARIABLE = re.compile(r"""(?:getenv\(|environ(?:\.get\(|\[))\s*["'](TILEWRIGHT_\
 
 
 def stale_pages() -> list[str]:
-    tool = ROOT / "build" / "tw_docs"
-    subprocess.run(["cmake", "--build", str(ROOT / "build"), "--target", "tw_docs"], check=True, capture_output=True)
+    build = ROOT / os.environ.get("TILEWRIGHT_BUILD", "build")
+    made = subprocess.run(["cmake", "--build", str(build), "--target", "tw_docs"], capture_output=True, text=True)
+    if made.returncode:
+        return [f"tw_docs does not build in {build}: {made.stdout[-800:]}{made.stderr[-200:]}"]
     problems = []
     for page in PAGES:
         path = ROOT / "docs" / f"{page}.md"
-        wanted = subprocess.run([str(tool), page], capture_output=True, text=True, check=True).stdout
+        wanted = subprocess.run([str(build / "tools" / "tw_docs"), page], capture_output=True, text=True, check=True).stdout
         if not path.exists() or path.read_text() != wanted:
             problems.append(f"docs/{page}.md is not what its table says: run ./dev docs")
     return problems

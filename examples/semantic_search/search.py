@@ -31,7 +31,7 @@ QUERIES = (
 
 
 class Embedder(torch.nn.Module):
-    """Token ids and mask [batch, length] -> unit vectors [batch, 384]: the mean of the last layer over the real tokens."""
+    """Token ids and mask [batch, length] -> unit vectors [batch, 384]: the mean over the real tokens."""
 
     def __init__(self, model):
         super().__init__()
