@@ -25,11 +25,9 @@ Status check_window(const TensorType& x, const Window& window) {
   for (std::size_t i = 0; i < spatial; ++i) {
     if (window.stride[i] < 1) return fail(ErrorKind::kInvalidArgument, "stride {} is below 1", window.stride[i]);
     if (window.dilation[i] < 1) return fail(ErrorKind::kInvalidArgument, "dilation {} is below 1", window.dilation[i]);
-    if (window.low[i].is_float() || window.high[i].is_float()) {
-      return fail(ErrorKind::kInvalidArgument, "a pad must be an integer: {}, {}", window.low[i], window.high[i]);
-    }
   }
-  return {};
+  TW_TRY(check_integers(window.low));
+  return check_integers(window.high);
 }
 
 // Sizes of the spatial axes after the window has slid over x.

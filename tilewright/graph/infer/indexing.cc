@@ -12,7 +12,9 @@ Result<Shape> indexed_shape(const TensorType& x, std::span<const TensorType> ind
   TW_TRY(check_axes(x, axes));
   bool adjacent = true;
   for (std::size_t i = 1; i < axes.size(); ++i) {
-    if (axes[i] < axes[i - 1]) return fail(ErrorKind::kInvalidArgument, "'axes' must increase: axis {} after {}", axes[i], axes[i - 1]);
+    if (axes[i] < axes[i - 1]) {
+      return fail(ErrorKind::kInvalidArgument, "'axes' must increase: {} after {}", axes[i], axes[i - 1]);
+    }
     adjacent = adjacent && axes[i] == axes[i - 1] + 1;
   }
   for (const TensorType& index : indices) TW_TRY(check_index_dtype(index));
@@ -99,13 +101,14 @@ Result<Types> infer_update_slice(const InferInput& in) {
   TW_TRY(check_count("start", start.size(), x.shape.size()));
   TW_TRY(check_count("step", step.size(), x.shape.size()));
   TW_TRY(check_rank(updates, x.shape.size(), "the update"));
+  TW_TRY(check_integers(start));
   for (std::size_t axis = 0; axis < start.size(); ++axis) {
     if (step[axis] < 1) return fail(ErrorKind::kInvalidArgument, "step {} of axis {} is below 1", step[axis], axis);
     const Dim count = updates.shape[axis];
     const Dim end = start[axis] + (count - 1) * step[axis] + 1;
     const bool outside = in.facts.less(x.shape[axis], end) == Answer::kYes &&
                          in.facts.less(0, count) == Answer::kYes;
-    if (start[axis].is_float() || outside || in.facts.less(start[axis], 0) == Answer::kYes) {
+    if (outside || in.facts.less(start[axis], 0) == Answer::kYes) {
       return fail(ErrorKind::kIndexOutOfRange, "an update of {} from {} does not lie in axis {} of {}", count,
                   start[axis], axis, x);
     }

@@ -14,6 +14,14 @@ std::size_t num_regions(Op op) {
   }
 }
 
+bool may_be(const TensorType& a, const TensorType& b, const Facts& facts) {
+  if (a.dtype != b.dtype || a.shape.size() != b.shape.size()) return false;
+  for (std::size_t axis = 0; axis < a.shape.size(); ++axis) {
+    if (provably_different(a.shape[axis], b.shape[axis], facts)) return false;
+  }
+  return true;
+}
+
 Result<Types> infer(const InferInput& in) {
   using InferFunction = Result<Types> (*)(const InferInput&);
   static constexpr InferFunction kFunctions[] = {

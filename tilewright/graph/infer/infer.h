@@ -19,5 +19,7 @@ using Types = std::vector<TensorType>;
 // The caller has checked the arity and completed the attributes (complete_attrs).
 Result<Types> infer(const InferInput& in);
 std::size_t num_regions(Op op);
+// False if a value cannot have both types: another dtype, another rank or a provably different dim.
+bool may_be(const TensorType& a, const TensorType& b, const Facts& facts);
 
 }  // namespace tilewright

@@ -39,13 +39,15 @@ Result<Types> infer_slice(const InferInput& in) {
   TW_TRY(check_count("start", start.size(), x.shape.size()));
   TW_TRY(check_count("stop", stop.size(), x.shape.size()));
   TW_TRY(check_count("step", step.size(), x.shape.size()));
+  TW_TRY(check_integers(start));
+  TW_TRY(check_integers(stop));
   TensorType out{x.dtype, {}};
   for (std::size_t axis = 0; axis < start.size(); ++axis) {
     if (step[axis] < 1) return fail(ErrorKind::kInvalidArgument, "step {} of axis {} is below 1", step[axis], axis);
     const bool wrong = in.facts.less(start[axis], 0) == Answer::kYes ||
                        in.facts.less(stop[axis], start[axis]) == Answer::kYes ||
                        in.facts.less(x.shape[axis], stop[axis]) == Answer::kYes;
-    if (wrong || start[axis].is_float() || stop[axis].is_float()) {
+    if (wrong) {
       return fail(ErrorKind::kIndexOutOfRange, "slice {}:{} does not lie in axis {} of {}", start[axis], stop[axis],
                   axis, x);
     }
@@ -63,6 +65,8 @@ Result<Types> infer_pad(const InferInput& in) {
   TW_TRY(check_choice("mode", mode, kModes));
   TW_TRY(check_count("low", low.size(), x.shape.size()));
   TW_TRY(check_count("high", high.size(), x.shape.size()));
+  TW_TRY(check_integers(low));
+  TW_TRY(check_integers(high));
   if (in.types.size() == 2) {
     TW_TRY(check_equal_dtypes(in.types));
     TW_TRY(check_rank(in.types[1], 0, "the pad value"));
@@ -75,7 +79,7 @@ Result<Types> infer_pad(const InferInput& in) {
       const bool negative = in.facts.less(pad, 0) == Answer::kYes;
       const bool large = (mode == "reflect" && in.facts.less_equal(size, pad) == Answer::kYes) ||
                          (mode == "circular" && in.facts.less(size, pad) == Answer::kYes);
-      if (pad.is_float() || (mode != "constant" && (negative || large))) {
+      if (mode != "constant" && (negative || large)) {
         return fail(ErrorKind::kInvalidArgument, "a '{}' pad of {} does not fit axis {} of {}", mode, pad, axis, x);
       }
     }
@@ -116,9 +120,7 @@ Result<Types> infer_roll(const InferInput& in) {
   const Ints& axes = in.attrs.ints("axes");
   TW_TRY(check_axes(in.types[0], axes));
   TW_TRY(check_count("shift", in.attrs.dims("shift").size(), axes.size()));
-  for (const Dim shift : in.attrs.dims("shift")) {
-    if (shift.is_float()) return fail(ErrorKind::kInvalidArgument, "a shift must be an integer: {}", shift);
-  }
+  TW_TRY(check_integers(in.attrs.dims("shift")));
   return Types{in.types[0]};
 }
 

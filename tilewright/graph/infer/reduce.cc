@@ -63,8 +63,9 @@ Result<Types> infer_topk(const InferInput& in) {
   TW_ASSIGN(Types out, with_positions(in));
   const auto axis = static_cast<std::size_t>(in.attrs.integer("axis"));
   const Dim k = in.attrs.dim("k");
+  TW_TRY(check_integers(std::span(&k, 1)));
   const bool outside = in.facts.less(k, 0) == Answer::kYes || in.facts.less(out[0].shape[axis], k) == Answer::kYes;
-  if (k.is_float() || outside) {
+  if (outside) {
     return fail(ErrorKind::kIndexOutOfRange, "k = {} does not lie in axis {} of {}", k, axis, in.types[0]);
   }
   for (TensorType& type : out) type.shape[axis] = k;

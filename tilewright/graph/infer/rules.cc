@@ -60,9 +60,16 @@ Status check_axes(const TensorType& type, std::span<const std::int64_t> axes) {
   return {};
 }
 
-Status check_sizes(std::span<const Dim> dims, const Facts& facts) {
+Status check_integers(std::span<const Dim> dims) {
   for (const Dim dim : dims) {
-    if (dim.is_float()) return fail(ErrorKind::kInvalidArgument, "a size must be an integer: {}", shape_text(dims));
+    if (dim.is_float()) return fail(ErrorKind::kInvalidArgument, "an integer is needed: {}", shape_text(dims));
+  }
+  return {};
+}
+
+Status check_sizes(std::span<const Dim> dims, const Facts& facts) {
+  TW_TRY(check_integers(dims));
+  for (const Dim dim : dims) {
     if (facts.less(dim, 0) == Answer::kYes) {
       return fail(ErrorKind::kShapeMismatch, "a size is negative: {}", shape_text(dims));
     }

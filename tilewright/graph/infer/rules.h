@@ -15,6 +15,7 @@ Status check_index_dtype(const TensorType& type);                      // i32 or
 Status check_rank(const TensorType& type, std::size_t rank, std::string_view what);
 Status check_axis(const TensorType& type, std::int64_t axis);
 Status check_axes(const TensorType& type, std::span<const std::int64_t> axes);  // in range, none twice
+Status check_integers(std::span<const Dim> dims);                     // before any question about them
 Status check_sizes(std::span<const Dim> dims, const Facts& facts);     // integers, none provably negative
 Status check_count(std::string_view attribute, std::size_t given, std::size_t expected);  // length of a list
 Status check_choice(std::string_view attribute, std::string_view given, std::span<const std::string_view> choices);
