@@ -63,13 +63,38 @@ class Printer {
       if (before != known.divisors().end() && before->second == divisor) continue;
       lines.push_back(fmt::format("fact {} % {} == 0", dim_text(dim), divisor));
     }
+    std::sort(lines.begin(), lines.end());
+    for (const std::string& one : lines) line(one);
+    print_equalities(facts, known);
+  }
+
+  // A rule is applied to the rules that come after it. So one whose right side mentions the left side of another was set
+  // before that one, and is printed before it.
+  void print_equalities(const Facts& facts, const Facts& known) {
+    using Rule = std::pair<Dim, Dim>;
+    std::vector<std::pair<std::string, Rule>> rules;
     for (const auto& [dim, equal] : facts.equalities()) {
       const auto before = known.equalities().find(dim);
       if (before != known.equalities().end() && before->second == equal) continue;
-      lines.push_back(fmt::format("fact {} == {}", dim_text(dim), dim_text(equal)));
+      rules.push_back({fmt::format("fact {} == {}", text::print_value(dim), text::print_value(equal)), {dim, equal}});
     }
-    std::sort(lines.begin(), lines.end());
-    for (const std::string& one : lines) line(one);
+    std::sort(rules.begin(), rules.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    while (!rules.empty()) {
+      const auto is_free = [&](const auto& rule) {
+        return std::none_of(rules.begin(), rules.end(), [&](const auto& other) {
+          return other.second.first != rule.second.first && mentions(other.second.second, rule.second.first);
+        });
+      };
+      auto next = std::find_if(rules.begin(), rules.end(), is_free);
+      if (next == rules.end()) next = rules.begin();
+      line(next->first);
+      rules.erase(next);
+    }
+  }
+
+  static bool mentions(Dim dim, Dim part) {
+    return dim == part || std::any_of(dim.operands().begin(), dim.operands().end(),
+                                      [&](Dim operand) { return mentions(operand, part); });
   }
 
   void print_node(const Graph& graph, const Node& node) {
