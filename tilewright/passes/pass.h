@@ -1,0 +1,44 @@
+// A pass is a function in a file of its own, and a row in the one list in pipeline.cc.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tilewright/graph/graph.h"
+
+namespace tilewright::passes {
+
+struct Pass {
+  std::string_view name;
+  bool (*run)(Graph& graph);  // true if the graph changed
+  std::string_view meaning;
+};
+
+std::span<const Pass> pipeline();
+
+struct PipelineOptions {
+  std::vector<std::string> skip;         // names of passes to leave out
+  std::vector<std::string> print_after;  // names of passes after which `printed` gets the graph; "all" for each
+  bool verify_each = false;              // verify the graph after each pass
+};
+
+struct PassReport {
+  std::string_view name;
+  double micros;
+  bool changed;
+  std::string printed;
+};
+
+// Runs the pipeline on the graph and on its regions. An error means that a pass broke the graph.
+Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions& options = {});
+
+// Producers before users again, otherwise in the old order. For passes that append nodes at the end.
+void sort_topologically(Graph& graph);
+
+bool inline_composites(Graph& graph);
+bool split_reduces(Graph& graph);
+bool fuse_areas(Graph& graph);
+bool remove_dead_nodes(Graph& graph);
+
+}  // namespace tilewright::passes

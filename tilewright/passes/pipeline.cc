@@ -1,0 +1,54 @@
+// The whole optimiser, in the order it runs. Read this file first.
+#include <algorithm>
+#include <chrono>
+
+#include "tilewright/passes/pass.h"
+
+namespace tilewright::passes {
+namespace {
+
+constexpr Pass kPipeline[] = {
+    {"inline_composites", inline_composites, "a composite without a native kernel is its definition"},
+    {"split_reduces", split_reduces, "a reduction is over adjacent axes and keeps them as size 1"},
+    {"remove_dead_nodes", remove_dead_nodes, "a node without effect whose results nobody reads is gone"},
+    {"fuse_areas", fuse_areas, "areas of nodes that one kernel can run are one fused node each"},
+};
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Regions first: what a pass leaves in them is final when the graph around them is walked.
+bool run_on_all(const Pass& pass, Graph& graph) {
+  bool changed = false;
+  for (std::size_t i = 0; i < graph.order().size(); ++i) {
+    const NodeId id = graph.order()[i];
+    if (graph.node(id).op == Op::kFused) continue;
+    for (const auto& region : graph.node(id).regions) changed |= run_on_all(pass, *region);
+  }
+  return pass.run(graph) || changed;
+}
+
+}  // namespace
+
+std::span<const Pass> pipeline() { return kPipeline; }
+
+Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions& options) {
+  std::vector<PassReport> reports;
+  for (const Pass& pass : kPipeline) {
+    if (contains(options.skip, pass.name)) continue;
+    const auto start = std::chrono::steady_clock::now();
+    const bool changed = run_on_all(pass, graph);
+    const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+    reports.push_back({pass.name, elapsed.count(), changed, {}});
+    if (options.verify_each) {
+      if (Status status = verify(graph); !status.ok()) return std::move(status).error().in(fmt::format("after pass {}", pass.name));
+    }
+    if (contains(options.print_after, pass.name) || contains(options.print_after, "all")) {
+      reports.back().printed = print(graph);
+    }
+  }
+  return reports;
+}
+
+}  // namespace tilewright::passes
