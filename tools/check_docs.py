@@ -20,7 +20,9 @@ def stale_pages() -> list[str]:
     problems = []
     for page in PAGES:
         path = ROOT / "docs" / f"{page}.md"
-        wanted = subprocess.run([str(build / "tools" / "tw_docs"), page], capture_output=True, text=True, check=True).stdout
+        wanted = subprocess.run(
+            [str(build / "tools" / "tw_docs"), page], capture_output=True, text=True, check=True
+        ).stdout
         if not path.exists() or path.read_text() != wanted:
             problems.append(f"docs/{page}.md is not what its table says: run ./dev docs")
     return problems
