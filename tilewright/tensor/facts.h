@@ -48,8 +48,14 @@ class Facts {
   Range range_of(Dim dim, int& budget) const;         // facts_range.cc
   Range quotient_range(Dim dim, int& budget) const;
   Range extremum_range(Dim dim, int& budget) const;
+  Range range_of(Dim dim) const;
   Congruence congruence(Dim dim, int& budget) const;
+  // The questions about expressions as they are, from ranges and divisors alone. They never simplify, so that
+  // simplify() may ask them.
+  Answer same_as_is(Dim a, Dim b) const;
   Answer at_most(Dim a, Dim b, int depth) const;
+  Answer less_equal_as_is(Dim a, Dim b) const;
+  Answer divisible_as_is(Dim a, std::int64_t divisor) const;
   Dim simplify_once(Dim dim, std::unordered_map<Dim, Dim>& done) const;  // facts_simplify.cc
   Dim simplify_node(Dim dim) const;
   std::optional<Dim> without_rounding(Dim dim) const;
