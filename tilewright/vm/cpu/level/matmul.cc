@@ -45,7 +45,6 @@ class TileRun {
   void compute(const Block& block);
   void add_depth(const Block& block, T* c, std::int64_t c_row, std::int64_t first, std::int64_t depth);
   void finish(const Block& block, T* c, std::int64_t c_row);
-  template <bool PackedA>
   void multiply(const Block& block, PanelArgs<T> args, std::int64_t first);
   void copy_panel(std::int64_t column, std::int64_t columns, std::int64_t first, std::int64_t depth);
   std::int64_t next_columns(std::int64_t left) const;
@@ -79,9 +78,6 @@ TileRun<T>::TileRun(const isa::Inst& inst, const TaskContext& context, const isa
   direct_c_ = !has_phases_ && is_native<T>(c_.dtype) && c_.inner_stride == kBytes;
   depth_ = f_.k_block < 1 ? f_.k : f_.k_block;
   if ((copy_a_ || f_.panel != kPanel<T>) && depth_ > kCopyDepth) depth_ = kCopyDepth;
-#if defined(TW_LEVEL_AVX2)
-  if (depth_ > kCopyDepth) depth_ = kCopyDepth;
-#endif
   block_memory_ = reinterpret_cast<char*>(context.private_scratch);
   row_memory_ = reinterpret_cast<T*>(block_memory_ + kBlockBytes);
   panel_memory_ = reinterpret_cast<T*>(block_memory_ + kBlockBytes + kRowsBytes);
@@ -97,11 +93,7 @@ void TileRun<T>::run() {
     if (rows < most_rows) most_rows = rows;
   };
   if (!direct_c_) limit_rows(kBlockBytes, most_columns + kLanes<T>);
-#if defined(TW_LEVEL_AVX2)
-  limit_rows(kRowsBytes, kCopyDepth);
-#else
   if (copy_a_) limit_rows(kRowsBytes, kCopyDepth);
-#endif
   for (std::int64_t n = task_.inner_begin; n < task_.inner_end; n += most_columns) {
     for (std::int64_t m = task_.row_begin; m < task_.row_end; m += most_rows) {
       compute({m, isa::least(most_rows, task_.row_end - m), n, isa::least(most_columns, task_.inner_end - n)});
@@ -135,22 +127,6 @@ void TileRun<T>::add_depth(const Block& block, T* c, std::int64_t c_row, std::in
   args.k = depth;
   args.accumulate = first != 0;
   const char* a = a_.address + block.m * a_.row_stride + first * a_.inner_stride;
-#if defined(TW_LEVEL_AVX2)
-  // Rows of a in the order of use: six row streams are too many for the cache of the processors of this level.
-  if (block.rows > 2 && block.columns >= 4 * kPanel<T>) {
-    T* to = row_memory_;
-    std::int64_t rows = block.rows;
-    for (std::int64_t calls = (rows + kRows - 1) / kRows; calls > 0; --calls) {
-      const std::int64_t now = (rows + calls - 1) / calls;
-      pack_panel<T>(to, now, a, a_.dtype, a_.inner_stride, a_.row_stride, depth, now);
-      a += now * a_.row_stride;
-      to += now * depth;
-      rows -= now;
-    }
-    args.a = row_memory_;
-    return multiply<true>(block, args, first);
-  }
-#endif
   if (copy_a_) {
     for (std::int64_t r = 0; r < block.rows; ++r) {
       widen_row<T>(row_memory_ + r * depth, a + r * a_.row_stride, a_.dtype, a_.inner_stride, depth);
@@ -163,7 +139,7 @@ void TileRun<T>::add_depth(const Block& block, T* c, std::int64_t c_row, std::in
     args.a_row = a_.row_stride / kBytes;
     args.a_step = a_.inner_stride / kBytes;
   }
-  multiply<false>(block, args, first);
+  multiply(block, args, first);
 }
 
 // Columns of the next call: a whole panel; a run-time b has no panels, and one and a bit of them are split evenly.
@@ -175,11 +151,11 @@ std::int64_t TileRun<T>::next_columns(std::int64_t left) const {
 }
 
 template <typename T>
-template <bool PackedA>
 void TileRun<T>::multiply(const Block& block, PanelArgs<T> args, std::int64_t first) {
   T* const c = args.c;
   for (std::int64_t n = 0; n < block.columns;) {
-    const std::int64_t columns = next_columns(block.columns - n);
+    const bool wide = !copy_b_ && wants_wide(block.rows) && block.columns - n >= kWidePanels * kPanel<T>;
+    const std::int64_t columns = wide ? kWidePanels * kPanel<T> : next_columns(block.columns - n);
     const std::int64_t column = block.n + n;
     args.c = c + n;
     args.columns = static_cast<int>(columns);
@@ -202,7 +178,11 @@ void TileRun<T>::multiply(const Block& block, PanelArgs<T> args, std::int64_t fi
       args.b_step = b_.row_stride / kBytes;
       args.prefetch = 8 * args.b_step;
     }
-    multiply_panel<T, PackedA>(args, block.rows);
+    if (wide) {
+      multiply_wide<T>(args, f_.panel != 0 ? f_.k * kPanel<T> : kPanel<T>, block.rows);
+    } else {
+      multiply_panel<T>(args, block.rows);
+    }
     n += columns;
   }
 }

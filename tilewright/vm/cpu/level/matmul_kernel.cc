@@ -91,6 +91,9 @@ void wide_rows(const PanelArgs<T>& args, std::int64_t b_panel) {
   const T* a = args.a;
   const T* b = args.b;
   for (std::int64_t k = args.k; k > 0; --k) {
+    Vec<T> left[Rows];
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) left[r] = splat<T>(a[r * args.a_row]);
 #pragma GCC unroll 16
     for (int p = 0; p < Panels; ++p) {
       if (args.prefetch != 0) __builtin_prefetch(b + p * b_panel + args.prefetch, 0, 3);
@@ -98,9 +101,7 @@ void wide_rows(const PanelArgs<T>& args, std::int64_t b_panel) {
       for (int v = 0; v < kVecs; ++v) {
         const Vec<T> right = load<T>(b + p * b_panel + v * kLanes<T>);
 #pragma GCC unroll 16
-        for (int r = 0; r < Rows; ++r) {
-          sums[r][p][v] = multiply_add<T>(splat<T>(a[r * args.a_row]), right, sums[r][p][v]);
-        }
+        for (int r = 0; r < Rows; ++r) sums[r][p][v] = multiply_add<T>(left[r], right, sums[r][p][v]);
       }
     }
     a += args.a_step;
@@ -134,19 +135,24 @@ PanelKernel<T> find_kernel(std::int64_t rows, int vectors) {
 }
 
 template <typename T>
-void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, int rows) {
-  if (rows == 1) return wide_rows<T, 1, kWidePanels>(args, b_panel);
-  PanelArgs<T> half = args;
-  for (int i = 0; i < kWidePanels; i += 2) {
-    wide_rows<T, 2, 2>(half, b_panel);
-    half.b += 2 * b_panel;
-    half.c += 2 * kPanel<T>;
+void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, std::int64_t rows) {
+  if (rows == 1) return wide_rows<T, 1, 6>(args, b_panel);
+  PanelArgs<T> part = args;
+  const int panels = rows == 2 ? 3 : 2;
+  for (int first = 0; first < kWidePanels; first += panels) {
+    if (rows == 2) {
+      wide_rows<T, 2, 3>(part, b_panel);
+    } else {
+      wide_rows<T, 3, 2>(part, b_panel);
+    }
+    part.b += panels * b_panel;
+    part.c += panels * kPanel<T>;
   }
 }
 
 #define TW_KERNELS(T)                                       \
   template PanelKernel<T> find_kernel(std::int64_t rows, int vectors); \
-  template void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, int rows)
+  template void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, std::int64_t rows)
 TW_KERNELS(float);
 TW_KERNELS(double);
 TW_KERNELS(std::uint32_t);

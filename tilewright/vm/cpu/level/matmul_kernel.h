@@ -29,25 +29,37 @@ using PanelKernel = void (*)(const PanelArgs<T>& args);
 template <typename T>
 PanelKernel<T> find_kernel(std::int64_t rows, int vectors);
 
-// One or two rows and several whole panels at once, `b_panel` elements apart: with few rows one panel has too few
-// independent sums to hide the latency of an addition. `columns` is not read.
-inline constexpr int kWidePanels = 4;
+// The rows of a tile, split evenly into ceil(rows / kRows) calls of the kernel; the first one prefetches b.
 template <typename T>
-void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, int rows);
-
-// The rows of a tile, split evenly into ceil(rows / kRows) calls of the kernel; the first one prefetches b. With
-// PackedA each call's rows of a lie as [k][rows of the call], one call after the other (see pack_rows).
-template <typename T, bool PackedA = false>
 static inline void multiply_panel(PanelArgs<T> args, std::int64_t rows) {
   const int vectors = (args.columns + kLanes<T> - 1) / kLanes<T>;
   for (std::int64_t calls = (rows + kRows - 1) / kRows; calls > 0; --calls) {
     const std::int64_t now = (rows + calls - 1) / calls;
-    if constexpr (PackedA) {
-      args.a_row = 1;
-      args.a_step = now;
-    }
     find_kernel<T>(now, vectors)(args);
-    args.a += PackedA ? now * args.k : now * args.a_row;
+    args.a += now * args.a_row;
+    args.c += now * args.c_row;
+    args.prefetch = 0;
+    rows -= now;
+  }
+}
+
+// One to three rows and kWidePanels whole panels, `b_panel` elements apart: where one panel and the rows of a call have too
+// few independent sums to hide the latency of an addition. That is so with two vectors to a panel and up to four rows.
+inline constexpr int kWidePanels = 6;
+#if defined(TW_LEVEL_AVX512)
+static inline bool wants_wide(std::int64_t) { return false; }
+#else
+static inline bool wants_wide(std::int64_t rows) { return rows <= 4 || rows == 7 || rows == 8; }
+#endif
+template <typename T>
+void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, std::int64_t rows);
+
+template <typename T>
+static inline void multiply_wide(PanelArgs<T> args, std::int64_t b_panel, std::int64_t rows) {
+  for (std::int64_t calls = (rows + 2) / 3; calls > 0; --calls) {
+    const std::int64_t now = (rows + calls - 1) / calls;
+    wide_kernel<T>(args, b_panel, now);
+    args.a += now * args.a_row;
     args.c += now * args.c_row;
     args.prefetch = 0;
     rows -= now;
