@@ -141,8 +141,9 @@ Result<Types> infer_conv_transpose(const InferInput& in) {
 Result<Types> infer_pool(const InferInput& in) {
   const TensorType& x = in.types[0];
   const Ints& size = in.attrs.ints("window");
-  const Window window{Dims(size.begin(), size.end()), in.attrs.ints("stride"), in.attrs.dims("low"),
-                      in.attrs.dims("high"), in.attrs.ints("dilation")};
+  const Ints& stride = in.attrs.ints("stride");
+  const Ints dilation = in.op == Op::kMaxPool ? in.attrs.ints("dilation") : Ints(size.size(), 1);
+  const Window window{Dims(size.begin(), size.end()), stride, in.attrs.dims("low"), in.attrs.dims("high"), dilation};
   TW_TRY(check_window(x, window));
   for (const std::int64_t entry : size) {
     if (entry < 1) return fail(ErrorKind::kInvalidArgument, "window {} is below 1", entry);
