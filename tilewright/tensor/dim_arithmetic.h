@@ -32,8 +32,10 @@ inline DimFault never(In, Out) {
   return DimFault::kNone;
 }
 inline constexpr auto Const = never, FloatConst = never, Symbol = never, FloatSymbol = never, TrueDiv = never,
-                      Sqrt = never, Exp = never, Log = never, Sin = never, Cos = never, Tanh = never, Floor = never,
-                      Ceil = never, Round = never, Trunc = never, ToFloat = never;
+                      Sqrt = never, Exp = never, Log = never, Sin = never, Cos = never, Tanh = never, ToFloat = never;
+
+inline DimFault itself(In in, Out out) { return store(out, in.a); }
+inline constexpr auto Floor = itself, Ceil = itself, Round = itself, Trunc = itself;
 
 inline DimFault Add(In in, Out out) { return overflow_if(__builtin_add_overflow(in.a, in.b, &out)); }
 inline DimFault Mul(In in, Out out) { return overflow_if(__builtin_mul_overflow(in.a, in.b, &out)); }

@@ -67,7 +67,7 @@ Dim floordiv_by_constant(Dim a, std::int64_t divisor) {  // divisor > 1
   const std::int64_t common = common_coefficient(*linear, divisor);
   for (Term& term : linear->terms) term.coefficient /= common;
   linear->constant /= common;
-  divisor /= common;
+  if (common > 1) return add(quotient, floordiv_by_constant(from_linear(*linear), divisor / common));
   if (const std::optional<Dim> inner = only_term(*linear, DimOp::kFloorDiv)) {
     // (x // k + c) // d = (x + c*k) // (k*d)
     const std::int64_t k = *inner->operands()[1].constant();
@@ -97,8 +97,9 @@ Dim mod_by_constant(Dim a, std::int64_t divisor) {  // divisor > 1
   for (Term& term : linear->terms) term.coefficient /= common;
   const std::int64_t offset = linear->constant % common;
   linear->constant /= common;
-  const Dim reduced = DimTable::intern(DimOp::kMod, {from_linear(*linear), Dim(divisor / common)}, false);
-  return add(scaled(common, reduced), Dim(offset));
+  const Dim rest = from_linear(*linear);
+  if (common > 1) return add(scaled(common, mod_by_constant(rest, divisor / common)), Dim(offset));
+  return DimTable::intern(DimOp::kMod, {rest, Dim(divisor)}, false);
 }
 
 // A divisor as coefficient * product of factors.
@@ -179,6 +180,19 @@ Dim take_exact(Dim& a, Dim b) {
   return make_sum(quotient);
 }
 
+// Divides every term by `factor`; false, and nothing divided, if one does not have it.
+bool cancel_factor(Linear& linear, Dim factor) {
+  if (linear.constant != 0) return false;
+  std::vector<Term> divided;
+  for (const Term& term : linear.terms) {
+    std::vector<Dim> factors = factors_of(term.rest);
+    if (!take_factors(factors, {&factor, 1})) return false;
+    divided.push_back({term.coefficient, make_product(factors)});
+  }
+  linear.terms = std::move(divided);
+  return true;
+}
+
 // a // b in lowest terms: coefficients and factors that all terms of a share with b are cancelled.
 void cancel_common(Dim& a, Dim& b) {
   std::optional<Linear> linear = as_linear(a);
@@ -188,16 +202,7 @@ void cancel_common(Dim& a, Dim& b) {
   if (divisor.coefficient < 0) common = -common;
   std::vector<Dim> kept;
   for (const Dim factor : divisor.factors) {
-    std::vector<std::vector<Dim>> without;
-    for (const Term& term : linear->terms) {
-      without.push_back(factors_of(term.rest));
-      if (!take_factors(without.back(), {&factor, 1})) break;
-      if (without.size() < linear->terms.size()) continue;
-      for (std::size_t i = 0; i < without.size(); ++i) linear->terms[i].rest = make_product(without[i]);
-      without.emplace_back();
-    }
-    const bool cancelled = linear->constant == 0 && without.size() > linear->terms.size();
-    if (!cancelled) kept.push_back(factor);
+    if (!cancel_factor(*linear, factor)) kept.push_back(factor);
   }
   for (Term& term : linear->terms) term.coefficient /= common;
   linear->constant /= common;
@@ -209,6 +214,8 @@ void cancel_common(Dim& a, Dim& b) {
 }  // namespace
 
 Dim make_floordiv(Dim a, Dim b) {
+  const Dim operands[] = {a, b};  // cancelling may have left constants
+  if (const std::optional<Dim> constant = fold(DimOp::kFloorDiv, false, operands)) return *constant;
   const std::optional<std::int64_t> divisor = b.constant();
   if (divisor) {
     if (*divisor == 1) return a;

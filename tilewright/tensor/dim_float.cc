@@ -14,8 +14,12 @@ bool is_real(Dim dim, double value) {
 
 bool is_negated(Dim dim) { return dim.op() == DimOp::kMul && dim.is_float() && is_real(dim.operands()[0], -1.0); }
 
-// Constants first in products, last elsewhere.
+// Constants first in products, last elsewhere; an inner sum first, so that it needs no parentheses.
 void order(DimOp op, Dim& a, Dim& b) {
+  if (op == DimOp::kAdd && (a.op() == op) != (b.op() == op)) {
+    if (b.op() == op) std::swap(a, b);
+    return;
+  }
   const bool a_constant = a.op() == DimOp::kFloatConst;
   const bool b_constant = b.op() == DimOp::kFloatConst;
   const bool constant_first = op == DimOp::kMul;

@@ -2,7 +2,7 @@
 // come last; a product is constant first, then factors in order. A number that does not fit int64 stays as several
 // constants, so that evaluating the expression reports the overflow.
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "tilewright/tensor/dim_rules.h"
 
@@ -37,7 +37,8 @@ void gather(Dim dim, std::vector<WideTerm>& terms, Wide& constant) {
     constant += DimTable::integer(dim);
   } else {
     const Term term = as_term(dim);
-    terms.push_back({term.coefficient, term.rest});
+    if (is_constant(term.rest)) constant += Wide{term.coefficient} * DimTable::integer(term.rest);
+    else terms.push_back({term.coefficient, term.rest});
   }
 }
 
@@ -75,6 +76,7 @@ std::vector<std::int64_t> combine(std::span<const std::int64_t> constants) {
     if (fits_word && (product <= kLimit || is_lowest)) groups.back() = product;
     else groups.push_back(value);
   }
+  std::sort(groups.begin(), groups.end());  // no two of them multiply to an int64
   std::vector<std::int64_t> out;
   for (const std::uint64_t group : groups) {
     if (group == kLowest) negative = !negative;
@@ -89,37 +91,60 @@ std::vector<std::int64_t> combine(std::span<const std::int64_t> constants) {
   return out;
 }
 
-// coefficient * sum, term by term; nothing if a coefficient would overflow.
+Dim sum_of(std::vector<WideTerm>& terms, Wide constant);
+
+// coefficient * sum, term by term; nothing if that takes numbers far beyond int64.
 std::optional<Dim> distribute(std::int64_t coefficient, Dim sum) {
-  std::optional<Linear> linear = as_linear(sum);
-  if (!linear) return std::nullopt;
-  for (Term& term : linear->terms) {
-    if (__builtin_mul_overflow(term.coefficient, coefficient, &term.coefficient)) return std::nullopt;
+  constexpr Wide kFar = Wide{INT64_MAX} * 8;
+  const auto too_far = [](Wide value) { return value > kFar || value < -kFar; };
+  std::vector<WideTerm> terms;
+  Wide constant = 0;
+  gather(sum, terms, constant);
+  if (too_far(constant) || too_far(constant * coefficient)) return std::nullopt;
+  for (WideTerm& term : terms) {
+    if (too_far(term.coefficient) || too_far(term.coefficient * coefficient)) return std::nullopt;
+    term.coefficient *= coefficient;
   }
-  if (__builtin_mul_overflow(linear->constant, coefficient, &linear->constant)) return std::nullopt;
-  return from_linear(*linear);
+  return sum_of(terms, constant * coefficient);
 }
 
-// Takes the common factor out of a sum and makes its first coefficient positive. Returns that factor.
+// Takes the common factor out of a sum and makes its first number positive. Returns that factor.
 std::int64_t take_content(Dim& sum) {
-  std::optional<Linear> linear = as_linear(sum);
-  if (!linear || linear->terms.empty()) return 1;
-  std::uint64_t common = magnitude(linear->constant);
-  for (const Term& term : linear->terms) common = std::gcd(common, magnitude(term.coefficient));
-  if (common > static_cast<std::uint64_t>(INT64_MAX)) return 1;
-  auto content = static_cast<std::int64_t>(common);
-  if (linear->terms.front().coefficient < 0) {
-    content = -content;
-    const bool lowest = linear->constant == INT64_MIN ||
-        std::any_of(linear->terms.begin(), linear->terms.end(),
-                    [](const Term& term) { return term.coefficient == INT64_MIN; });
-    if (lowest && content == -1) return 1;
+  std::vector<WideTerm> terms;
+  Wide constant = 0;
+  gather(sum, terms, constant);
+  merge_like_terms(terms);
+  const auto common = [](Wide a, Wide b) {
+    while (b != 0) a = std::exchange(b, a % b);
+    return a < 0 ? -a : a;
+  };
+  Wide content = constant;
+  for (const WideTerm& term : terms) content = common(content, term.coefficient);
+  if (terms.empty() || content > INT64_MAX) content = 1;
+  if ((terms.empty() ? constant : terms.front().coefficient) < 0) content = -content;
+  if (content == 1 || content == 0) return 1;
+  for (WideTerm& term : terms) term.coefficient /= content;
+  sum = sum_of(terms, constant / content);
+  return static_cast<std::int64_t>(content);
+}
+
+Dim sum_of(std::vector<WideTerm>& terms, Wide constant) {
+  merge_like_terms(terms);
+  std::vector<Dim> sum;
+  bool has_new_terms = false;
+  for (const WideTerm& term : terms) {
+    const bool wide_product = term.rest.op() == DimOp::kMul && is_constant(term.rest.operands()[0]);
+    has_new_terms = has_new_terms || (wide_product && term.coefficient != 1 && term.coefficient != -1);
+    for (const std::int64_t coefficient : pieces(term.coefficient)) {
+      sum.push_back(scaled(coefficient, term.rest));
+      has_new_terms = has_new_terms || sum.back().op() == DimOp::kAdd;  // the coefficient could be distributed
+    }
   }
-  if (content == 1) return 1;
-  for (Term& term : linear->terms) term.coefficient /= content;
-  linear->constant /= content;
-  sum = from_linear(*linear);
-  return content;
+  for (const std::int64_t piece : pieces(constant)) sum.push_back(Dim(piece));
+  if (has_new_terms) return make_sum(sum);
+  if (sum.empty()) return Dim(0);
+  if (sum.size() == 1) return sum[0];
+  return DimTable::intern(DimOp::kAdd, std::move(sum), false);
 }
 
 }  // namespace
@@ -127,7 +152,14 @@ std::int64_t take_content(Dim& sum) {
 Term as_term(Dim dim) {
   if (dim.op() != DimOp::kMul || dim.is_float()) return {1, dim};
   const std::span<const Dim> operands = dim.operands();
-  if (!is_constant(operands[0]) || is_constant(operands[1])) return {1, dim};
+  if (!is_constant(operands[0])) return {1, dim};
+  if (is_constant(operands[1])) {  // a number that does not fit int64: only its sign is taken out
+    const std::int64_t first = DimTable::integer(operands[0]);
+    if (first >= 0 || first == INT64_MIN) return {1, dim};
+    std::vector<Dim> positive(operands.begin(), operands.end());
+    positive[0] = Dim(-first);
+    return {-1, make_product(positive)};
+  }
   if (operands.size() == 2) return {DimTable::integer(operands[0]), operands[1]};
   return {DimTable::integer(operands[0]),
           DimTable::intern(DimOp::kMul, {operands.begin() + 1, operands.end()}, false)};
@@ -177,20 +209,7 @@ Dim make_sum(std::span<const Dim> operands) {
   std::vector<WideTerm> terms;
   Wide constant = 0;
   for (const Dim operand : operands) gather(operand, terms, constant);
-  merge_like_terms(terms);
-  std::vector<Dim> sum;
-  bool has_inner_sum = false;
-  for (const WideTerm& term : terms) {
-    for (const std::int64_t coefficient : pieces(term.coefficient)) {
-      sum.push_back(scaled(coefficient, term.rest));
-      has_inner_sum = has_inner_sum || sum.back().op() == DimOp::kAdd;
-    }
-  }
-  for (const std::int64_t piece : pieces(constant)) sum.push_back(Dim(piece));
-  if (has_inner_sum) return make_sum(sum);  // a coefficient shrank until it could be distributed
-  if (sum.empty()) return Dim(0);
-  if (sum.size() == 1) return sum[0];
-  return DimTable::intern(DimOp::kAdd, std::move(sum), false);
+  return sum_of(terms, constant);
 }
 
 Dim make_product(std::span<const Dim> operands) {
