@@ -12,9 +12,10 @@ using isa::StripOp;
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double gelu(double x) { return x * std::erfc(-x * std::numbers::sqrt2 / 2) / 2; }
+// x * (1 + tanh(u)) / 2 = x / (1 + e ** -2u), which does not cancel for small results.
 double gelu_tanh(double x) {
   const double inside = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-  return x * (1 + std::tanh(inside)) / 2;
+  return x / (1 + std::exp(-2 * inside));
 }
 
 // The function of an operation that is computed in f64; null for the others.
