@@ -47,7 +47,6 @@ class TileRun {
   void finish(const Block& block, T* c, std::int64_t c_row);
   void multiply(const Block& block, PanelArgs<T> args, std::int64_t first);
   void copy_panel(std::int64_t column, std::int64_t columns, std::int64_t first, std::int64_t depth);
-  std::int64_t next_columns(std::int64_t left) const;
 
   static constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
   const isa::Inst& inst_;
@@ -142,29 +141,17 @@ void TileRun<T>::add_depth(const Block& block, T* c, std::int64_t c_row, std::in
   multiply(block, args, first);
 }
 
-// Columns of the next call: a whole panel; a run-time b has no panels, and one and a bit of them are split evenly.
-template <typename T>
-std::int64_t TileRun<T>::next_columns(std::int64_t left) const {
-  if (left <= kPanel<T>) return left;
-  if (f_.panel != 0 || left >= 2 * kPanel<T>) return kPanel<T>;
-  return (left / 2 + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
-}
-
 template <typename T>
 void TileRun<T>::multiply(const Block& block, PanelArgs<T> args, std::int64_t first) {
   T* const c = args.c;
   for (std::int64_t n = 0; n < block.columns;) {
     const bool wide = !copy_b_ && wants_wide(block.rows) && block.columns - n >= kWidePanels * kPanel<T>;
-    const std::int64_t columns = wide ? kWidePanels * kPanel<T> : next_columns(block.columns - n);
+    const std::int64_t left = block.columns - n;
+    const std::int64_t columns = wide ? kWidePanels * kPanel<T> : f_.panel != 0 ? isa::least(left, kPanel<T>) : even_columns<T>(left);
     const std::int64_t column = block.n + n;
     args.c = c + n;
     args.columns = static_cast<int>(columns);
-#if defined(TW_LEVEL_AVX512)
-    const bool overruns = false;
-#else
-    const bool overruns = f_.panel == 0 && columns % kLanes<T> != 0;
-#endif
-    if (copy_b_ || overruns) {
+    if (copy_b_ || (f_.panel == 0 && overruns<T>(columns))) {
       copy_panel(column, columns, first, args.k);
       args.b = panel_memory_;
       args.b_step = kPanel<T>;
@@ -212,8 +199,9 @@ void TileRun<T>::finish(const Block& block, T* c, std::int64_t c_row) {
   const isa::Word* phases = inst_.phases<isa::MatMulFields>();
   if (has_phases_) {
     if (inst_.rank() > 0) index_[inst_.rank() - 1] = block.m;
-    run_phases(phases, inst_.end(), stream_set<isa::MatMulFields>(inst_), context_, index_, block.m - task_.row_begin,
-               block.rows, block.n, block.columns, {reinterpret_cast<char*>(c), c_row * kBytes});
+    const std::int64_t tile_row = block.m - task_.row_begin;
+    run_phases(phases, inst_.end(), stream_set<isa::MatMulFields>(inst_), context_, index_, tile_row, block.rows, block.n,
+               block.columns, {reinterpret_cast<char*>(c - tile_row * c_row), c_row * kBytes});
     return;
   }
   for (std::int64_t r = 0; r < block.rows; ++r) {

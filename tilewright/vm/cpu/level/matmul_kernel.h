@@ -29,6 +29,24 @@ using PanelKernel = void (*)(const PanelArgs<T>& args);
 template <typename T>
 PanelKernel<T> find_kernel(std::int64_t rows, int vectors);
 
+// Whether a kernel reads beyond `columns` columns of b.
+template <typename T>
+static inline bool overruns([[maybe_unused]] std::int64_t columns) {
+#if defined(TW_LEVEL_AVX512)
+  return false;
+#else
+  return columns % kLanes<T> != 0;
+#endif
+}
+
+// Columns of the next call where b has no panels: one and a bit of the widest call are split evenly.
+template <typename T>
+static inline std::int64_t even_columns(std::int64_t left) {
+  if (left <= kPanel<T>) return left;
+  if (left >= 2 * kPanel<T>) return kPanel<T>;
+  return (left / 2 + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
+}
+
 // The rows of a tile, split evenly into ceil(rows / kRows) calls of the kernel; the first one prefetches b.
 template <typename T>
 static inline void multiply_panel(PanelArgs<T> args, std::int64_t rows) {

@@ -150,6 +150,8 @@ void widen_row(T* to, const char* from, DType dtype, std::int64_t stride, std::i
       case DType::kBF16:
         return widen_loop<std::uint16_t>(to, from, stride, count,
                                          [](std::uint16_t v) { return float_from_bits(std::uint32_t{v} << 16); });
+      case DType::kF64:
+        return widen_loop<double>(to, from, stride, count, [](double v) { return static_cast<float>(v); });
       default:
         return widen_loop<float>(to, from, stride, count, [](float v) { return v; });
     }
