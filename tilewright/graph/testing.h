@@ -15,7 +15,7 @@ inline std::unique_ptr<Graph> parse_or_die(std::string_view text) {
 }
 
 // Renames values in the order of their definition, so that two graphs can be compared whatever passes call their values.
-// Inputs and output names stay.
+// Inputs keep their names; the names of outputs follow their values.
 inline void rename_in_order(Graph& graph) {
   int next = 0;
   const auto rename_all = [&](std::string_view prefix) {
@@ -49,6 +49,14 @@ void expect_pass(Pass&& pass, std::string_view before, std::string_view after) {
   const Status status = verify(*graph);
   EXPECT_TRUE(status.ok()) << status.error().message << "\n" << print(*graph);
   EXPECT_EQ(canonical_text(*graph), canonical_text(*parse_or_die(after))) << "the pass gave:\n" << print(*graph);
+}
+
+// The types of the results: "f32[B, 64], i64[B]".
+inline std::string result_types(std::string_view text) {
+  const std::unique_ptr<Graph> graph = parse_or_die(text);
+  std::string out;
+  for (const ValueId output : graph->outputs()) out += (out.empty() ? "" : ", ") + to_string(graph->type(output));
+  return out;
 }
 
 // Parsing (with inference and verification) fails with this message, "line N: " left out.

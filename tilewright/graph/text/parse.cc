@@ -57,7 +57,9 @@ class Parser {
     }
   }
 
-  static bool starts_operand(char c) { return text::starts_word(c) || c == '"' || c == '%' || c == '('; }
+  static bool starts_operand(char c) {
+    return text::starts_word(c) || (c >= '0' && c <= '9') || c == '"' || c == '%' || c == '(';
+  }
 
   Status parse_keyword(Scope& scope, std::string_view keyword) {
     if (keyword == "weight") return parse_weight(scope);

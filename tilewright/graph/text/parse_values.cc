@@ -122,8 +122,9 @@ Result<std::vector<std::int64_t>> constant_sizes(Scanner& in, const TensorType& 
       return in.fail("the sizes of a constant are numbers: {}", to_string(type));
     }
     empty = empty || *size == 0;
-    extent *= std::max<std::int64_t>(*size, 1);
-    if (extent > kMaxElements) return in.fail("a constant is too large: {}", to_string(type));
+    if (__builtin_mul_overflow(extent, std::max<std::int64_t>(*size, 1), &extent) || extent > kMaxElements) {
+      return in.fail("a constant is too large: {}", to_string(type));
+    }
     sizes.push_back(*size);
   }
   if (!empty && static_cast<std::size_t>(extent) > in.remaining()) {
