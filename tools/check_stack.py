@@ -1,6 +1,6 @@
 """Vectors stay in registers: disassembles the CPU levels and looks for vector moves to and from the stack.
 
-Checked are the f32 strip handlers that every model uses (they pass eight vectors to each other as arguments; spilling them
+Checked are the f32 strip handlers that every model uses (they pass eight vectors to each other as arguments; a spill
 makes every step several times slower) and the innermost multiply-add loops of the matmul kernels.
 """
 

@@ -9,4 +9,8 @@ template FMT_API auto dragonbox::to_decimal(double x) noexcept -> dragonbox::dec
 template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
 }  // namespace detail
+// Used through format_as() in files that include no more than fmt/core.h.
+template auto formatter<basic_string_view<char>, char>::format(const basic_string_view<char>& value,
+                                                               format_context& context) const
+    -> decltype(context.out());
 FMT_END_NAMESPACE
