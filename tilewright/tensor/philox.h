@@ -1,15 +1,17 @@
-// Philox 4x32-10: the counter-based random generator of J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers:
-// as easy as 1, 2, 3" (SC 2011). Stateless: an element depends on seed, offset and its position alone, so that the oracle and
-// every VM agree, in any order and on any number of threads.
+// Philox 4x32-10: the counter-based random generator of J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random
+// numbers: as easy as 1, 2, 3" (SC 2011). Stateless: an element depends on seed, offset and its position alone, so that
+// the oracle and every VM agree, in any order and on any number of threads.
 //
-// The stream of 32-bit words of (seed, offset): word j is output j % 4 of the block with counter offset + j / 4 (64 bits, in
-// counter words 0 and 1; words 2 and 3 are 0) and key seed (low half, high half). Row-major element i of a random tensor uses
+// The stream of 32-bit words of (seed, offset): word j is output j % 4 of the block with counter offset + j / 4 (64
+// bits, in counter words 0 and 1; words 2 and 3 are 0) and key seed (low half, high half). Row-major element i of a
+// random tensor uses
 //   32 bits  (i32, f32, f16, bf16)  word i
 //   64 bits  (i64, f64)             words 2i (low half) and 2i + 1 (high half)
-//   uniform  f32 (w >> 8) * 2^-24, f16 (w >> 21) * 2^-11, bf16 (w >> 24) * 2^-8, f64 (w >> 11) * 2^-53: exact, in [0, 1)
-//   normal   Box and Muller 1958, by pairs: elements 2p and 2p + 1 are sqrt(-2 ln u) cos(2 pi v) and sqrt(-2 ln u) sin(2 pi v),
-//            with u from element 2p's bits and v from those of 2p + 1. u is the uniform number plus its smallest step, in
-//            (0, 1]; v is the uniform number. f16 and bf16 take the f32 numbers and round.
+//   uniform  f32 (w >> 8) * 2^-24, f16 (w >> 21) * 2^-11, bf16 (w >> 24) * 2^-8, f64 (w >> 11) * 2^-53: exact, in [0,
+//   1) normal   Box and Muller 1958, by pairs: elements 2p and 2p + 1 are sqrt(-2 ln u) cos(2 pi v) and sqrt(-2 ln u)
+//   sin(2 pi v),
+//            with u from element 2p's bits and v from those of 2p + 1. u is the uniform number plus its smallest step,
+//            in (0, 1]; v is the uniform number. f16 and bf16 take the f32 numbers and round.
 #pragma once
 
 #include <array>
@@ -51,12 +53,21 @@ struct RandomStream {
   }
 };
 
-constexpr float uniform_f32(std::uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
-constexpr float uniform_f16(std::uint32_t bits) { return static_cast<float>(bits >> 21) * 0x1p-11f; }
-constexpr float uniform_bf16(std::uint32_t bits) { return static_cast<float>(bits >> 24) * 0x1p-8f; }
-constexpr double uniform_f64(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+constexpr float uniform_f32(std::uint32_t bits) {
+  return static_cast<float>(bits >> 8) * 0x1p-24f;
+}
+constexpr float uniform_f16(std::uint32_t bits) {
+  return static_cast<float>(bits >> 21) * 0x1p-11f;
+}
+constexpr float uniform_bf16(std::uint32_t bits) {
+  return static_cast<float>(bits >> 24) * 0x1p-8f;
+}
+constexpr double uniform_f64(std::uint64_t bits) {
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
 
-// The normal number of an element from the uniform numbers of its pair; `odd` for the second of the two. Computed in double.
+// The normal number of an element from the uniform numbers of its pair; `odd` for the second of the two. Computed in
+// double.
 inline double box_muller(double u, double v, bool odd) {
   const double radius = std::sqrt(-2 * std::log(u));
   const double angle = 2 * std::numbers::pi * v;

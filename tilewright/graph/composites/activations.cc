@@ -54,7 +54,9 @@ ValueId hard_sigmoid(Definition& d, ValueId x) {
 
 }  // namespace
 
-std::vector<ValueId> define_hard_sigmoid(Definition& d) { return d.narrow(hard_sigmoid(d, d.wide(0))); }
+std::vector<ValueId> define_hard_sigmoid(Definition& d) {
+  return d.narrow(hard_sigmoid(d, d.wide(0)));
+}
 
 std::vector<ValueId> define_hard_swish(Definition& d) {
   const ValueId x = d.wide(0);

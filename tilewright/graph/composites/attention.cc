@@ -1,5 +1,5 @@
-// Scaled dot-product attention with grouped keys and values, masks and causality. A query that attends to nothing gives 0
-// (its maximum is -inf and its sum 0: both are replaced), where a plain softmax would give nan.
+// Scaled dot-product attention with grouped keys and values, masks and causality. A query that attends to nothing gives
+// 0 (its maximum is -inf and its sum 0: both are replaced), where a plain softmax would give nan.
 #include <limits>
 
 #include "tilewright/graph/composites/definition.h"
@@ -44,8 +44,8 @@ std::vector<ValueId> define_attention(Definition& d) {
   const ValueId hidden = d.number(scores, -std::numeric_limits<double>::infinity());
   if (d.num_inputs() > 3) {
     const ValueId mask = d.raw(3);
-    scores = d.dtype(mask) == DType::kBool ? d.select(mask, scores, hidden)
-                                           : d.add(scores, d.cast(mask, d.dtype(scores)));
+    scores =
+        d.dtype(mask) == DType::kBool ? d.select(mask, scores, hidden) : d.add(scores, d.cast(mask, d.dtype(scores)));
   }
   if (d.attrs().flag("causal")) scores = hide_future(d, scores, hidden);
 

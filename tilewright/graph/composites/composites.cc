@@ -1,5 +1,5 @@
-// The list of composites: which function defines which op. A new composite is a row in ops.def, a function in one of the
-// family files, and a case here.
+// The list of composites: which function defines which op. A new composite is a row in ops.def, a function in one of
+// the family files, and a case here.
 #include "tilewright/graph/composites/composites.h"
 
 #include <algorithm>
@@ -8,32 +8,54 @@
 
 namespace tilewright {
 
-bool is_composite(Op op) { return info(op).op_class == OpClass::kComposite; }
+bool is_composite(Op op) {
+  return info(op).op_class == OpClass::kComposite;
+}
 
 namespace {
 
 std::vector<ValueId> define(Op op, Definition& d) {
   switch (op) {
-    case Op::kRoll: return define_roll(d);
-    case Op::kReduceMean: return define_reduce_mean(d);
-    case Op::kVariance: return define_variance(d);
-    case Op::kLogSumExp: return define_logsumexp(d);
-    case Op::kSoftmax: return define_softmax(d);
-    case Op::kLogSoftmax: return define_log_softmax(d);
-    case Op::kLayerNorm: return define_layer_norm(d);
-    case Op::kRmsNorm: return define_rms_norm(d);
-    case Op::kGroupNorm: return define_group_norm(d);
-    case Op::kBatchNorm: return define_batch_norm(d);
-    case Op::kGelu: return define_gelu(d);
-    case Op::kSilu: return define_silu(d);
-    case Op::kLeakyRelu: return define_leaky_relu(d);
-    case Op::kElu: return define_elu(d);
-    case Op::kSoftplus: return define_softplus(d);
-    case Op::kHardSigmoid: return define_hard_sigmoid(d);
-    case Op::kHardSwish: return define_hard_swish(d);
-    case Op::kMish: return define_mish(d);
-    case Op::kAttention: return define_attention(d);
-    default: break;
+    case Op::kRoll:
+      return define_roll(d);
+    case Op::kReduceMean:
+      return define_reduce_mean(d);
+    case Op::kVariance:
+      return define_variance(d);
+    case Op::kLogSumExp:
+      return define_logsumexp(d);
+    case Op::kSoftmax:
+      return define_softmax(d);
+    case Op::kLogSoftmax:
+      return define_log_softmax(d);
+    case Op::kLayerNorm:
+      return define_layer_norm(d);
+    case Op::kRmsNorm:
+      return define_rms_norm(d);
+    case Op::kGroupNorm:
+      return define_group_norm(d);
+    case Op::kBatchNorm:
+      return define_batch_norm(d);
+    case Op::kGelu:
+      return define_gelu(d);
+    case Op::kSilu:
+      return define_silu(d);
+    case Op::kLeakyRelu:
+      return define_leaky_relu(d);
+    case Op::kElu:
+      return define_elu(d);
+    case Op::kSoftplus:
+      return define_softplus(d);
+    case Op::kHardSigmoid:
+      return define_hard_sigmoid(d);
+    case Op::kHardSwish:
+      return define_hard_swish(d);
+    case Op::kMish:
+      return define_mish(d);
+    case Op::kAttention:
+      return define_attention(d);
+    default:
+      break;
   }
   TW_CHECK(false, info(op).text);
   return {};
@@ -52,7 +74,9 @@ ValueId Definition::wide(std::size_t input) {
   return dtype == DType::kF16 || dtype == DType::kBF16 ? cast(inputs_[input], DType::kF32) : inputs_[input];
 }
 
-std::vector<ValueId> Definition::narrow(ValueId value) { return {cast(value, dtype(inputs_[0]))}; }
+std::vector<ValueId> Definition::narrow(ValueId value) {
+  return {cast(value, dtype(inputs_[0]))};
+}
 
 ValueId Definition::cast(ValueId value, DType wanted) {
   return dtype(value) == wanted ? value : op(Op::kCast, {value}, {{"dtype", wanted}});

@@ -25,17 +25,20 @@ TEST(Composite, ActivationsFollowTheirFormulas) {
   const Numbers x = wave(40);
   const auto run = [&](Op op, Attrs attrs = {}) { return run_op(op, {f64({40}, x)}, std::move(attrs)); };
   expect_numbers(run(Op::kGelu), map(x, [](double v) { return v * std::erfc(-v / std::sqrt(2.0)) / 2; }), 1e-14);
-  expect_numbers(run(Op::kGelu, {{"tanh", true}}), map(x, [](double v) {
-                   return v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
-                 }), 1e-14);
+  expect_numbers(
+      run(Op::kGelu, {{"tanh", true}}),
+      map(x, [](double v) { return v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))); }),
+      1e-14);
   expect_numbers(run(Op::kSilu), map(x, [](double v) { return v / (1 + std::exp(-v)); }), 1e-14);
-  expect_numbers(run(Op::kLeakyRelu, {{"slope", Dim::real(0.1)}}), map(x, [](double v) { return v > 0 ? v : 0.1 * v; }), 1e-14);
+  expect_numbers(run(Op::kLeakyRelu, {{"slope", Dim::real(0.1)}}), map(x, [](double v) { return v > 0 ? v : 0.1 * v; }),
+                 1e-14);
   expect_numbers(run(Op::kElu, {{"alpha", Dim::real(1.5)}, {"scale", Dim(2)}, {"input_scale", Dim::real(0.5)}}),
                  map(x, [](double v) { return 2 * (v > 0 ? v : 1.5 * (std::exp(v * 0.5) - 1)); }), 1e-14);
   expect_numbers(run(Op::kSoftplus, {{"beta", Dim(2)}, {"threshold", Dim(5)}}),
                  map(x, [](double v) { return 2 * v > 5 ? v : std::log(1 + std::exp(2 * v)) / 2; }), 1e-14);
   expect_numbers(run(Op::kHardSigmoid), map(x, [](double v) { return std::fmin(std::fmax(v + 3, 0), 6) / 6; }), 1e-14);
-  expect_numbers(run(Op::kHardSwish), map(x, [](double v) { return v * std::fmin(std::fmax(v + 3, 0), 6) / 6; }), 1e-14);
+  expect_numbers(run(Op::kHardSwish), map(x, [](double v) { return v * std::fmin(std::fmax(v + 3, 0), 6) / 6; }),
+                 1e-14);
   expect_numbers(run(Op::kMish), map(x, [](double v) { return v * std::tanh(std::log(1 + std::exp(v))); }), 1e-14);
 }
 
@@ -55,7 +58,8 @@ TEST(Composite, SoftmaxAlongEachAxis) {
     for_each_index(sizes, [&](const Ints& index) {
       double sum = 0;
       Ints other = index;
-      for (other[axis] = 0; other[axis] < sizes[axis]; ++other[axis]) sum += std::exp(x[static_cast<std::size_t>(position(other, sizes))]);
+      for (other[axis] = 0; other[axis] < sizes[axis]; ++other[axis])
+        sum += std::exp(x[static_cast<std::size_t>(position(other, sizes))]);
       const double value = x[static_cast<std::size_t>(position(index, sizes))];
       expected.push_back(std::exp(value) / sum);
       logs.push_back(value - std::log(sum));
@@ -81,7 +85,8 @@ Numbers normalised(const Numbers& x, std::size_t size, double eps) {
   for (std::size_t start = 0; start < x.size(); start += size) {
     double mean = 0, variance = 0;
     for (std::size_t i = start; i < start + size; ++i) mean += x[i] / static_cast<double>(size);
-    for (std::size_t i = start; i < start + size; ++i) variance += (x[i] - mean) * (x[i] - mean) / static_cast<double>(size);
+    for (std::size_t i = start; i < start + size; ++i)
+      variance += (x[i] - mean) * (x[i] - mean) / static_cast<double>(size);
     for (std::size_t i = start; i < start + size; ++i) out.push_back((x[i] - mean) / std::sqrt(variance + eps));
   }
   return out;
@@ -90,10 +95,12 @@ Numbers normalised(const Numbers& x, std::size_t size, double eps) {
 TEST(Composite, LayerNormOverOneAndTwoAxes) {
   const Numbers x = wave(24), w = wave(4, 1), b = wave(4, 2);
   Numbers expected = normalised(x, 4, 0.01);
-  expect_numbers(run_op(Op::kLayerNorm, {f64({2, 3, 4}, x)}, {{"num_axes", 1}, {"eps", Dim::real(0.01)}}), expected, 1e-13);
+  expect_numbers(run_op(Op::kLayerNorm, {f64({2, 3, 4}, x)}, {{"num_axes", 1}, {"eps", Dim::real(0.01)}}), expected,
+                 1e-13);
   for (std::size_t i = 0; i < x.size(); ++i) expected[i] = expected[i] * w[i % 4] + b[i % 4];
   expect_numbers(run_op(Op::kLayerNorm, {f64({2, 3, 4}, x), f64({4}, w), f64({4}, b)},
-                        {{"num_axes", 1}, {"eps", Dim::real(0.01)}}), expected, 1e-13);
+                        {{"num_axes", 1}, {"eps", Dim::real(0.01)}}),
+                 expected, 1e-13);
   expect_numbers(run_op(Op::kLayerNorm, {f64({2, 3, 4}, x)}, {{"num_axes", 2}, {"eps", Dim::real(0.01)}}),
                  normalised(x, 12, 0.01), 1e-13);
 }
@@ -112,20 +119,24 @@ TEST(Composite, RmsNorm) {
     for (std::size_t i = 0; i < 4; ++i) squares += x[row * 4 + i] * x[row * 4 + i];
     for (std::size_t i = 0; i < 4; ++i) expected.push_back(x[row * 4 + i] / std::sqrt(squares / 4 + 0.1) * w[i]);
   }
-  expect_numbers(run_op(Op::kRmsNorm, {f64({3, 4}, x), f64({4}, w)}, {{"num_axes", 1}, {"eps", Dim::real(0.1)}}), expected, 1e-13);
+  expect_numbers(run_op(Op::kRmsNorm, {f64({3, 4}, x), f64({4}, w)}, {{"num_axes", 1}, {"eps", Dim::real(0.1)}}),
+                 expected, 1e-13);
 }
 
 TEST(Composite, GroupNormScalesChannels) {
   const Numbers x = wave(2 * 4 * 3), w = wave(4, 1), b = wave(4, 2);
   Numbers expected = normalised(x, 6, 0.1);
   for (std::size_t i = 0; i < x.size(); ++i) expected[i] = expected[i] * w[i / 3 % 4] + b[i / 3 % 4];
-  expect_numbers(run_op(Op::kGroupNorm, {f64({2, 4, 3}, x), f64({4}, w), f64({4}, b)},
-                        {{"groups", 2}, {"eps", Dim::real(0.1)}}), expected, 1e-13);
+  expect_numbers(
+      run_op(Op::kGroupNorm, {f64({2, 4, 3}, x), f64({4}, w), f64({4}, b)}, {{"groups", 2}, {"eps", Dim::real(0.1)}}),
+      expected, 1e-13);
 }
 
 TEST(Composite, BatchNormUsesTheGivenStatistics) {
-  const Tensor out = run_op(Op::kBatchNorm, {f64({1, 2, 2}, {1, 2, 3, 4}), f64({2}, {2, 3}), f64({2}, {10, 20}),
-                                             f64({2}, {1, 3}), f64({2}, {3, 0})}, {{"eps", Dim(1)}});
+  const Tensor out =
+      run_op(Op::kBatchNorm,
+             {f64({1, 2, 2}, {1, 2, 3, 4}), f64({2}, {2, 3}), f64({2}, {10, 20}), f64({2}, {1, 3}), f64({2}, {3, 0})},
+             {{"eps", Dim(1)}});
   expect_numbers(out, {10, 11, 20, 23}, 1e-14);
 }
 
@@ -179,11 +190,21 @@ void check_attention(const AttentionCase& c, const Tensor* mask, auto&& added) {
 
 constexpr auto kNothingAdded = [](const Ints&, std::int64_t) { return 0.0; };
 
-TEST(Composite, AttentionWithGroupedHeads) { check_attention({}, nullptr, kNothingAdded); }
-TEST(Composite, AttentionWithOneGroupPerHead) { check_attention({.groups = 4}, nullptr, kNothingAdded); }
-TEST(Composite, AttentionWithOneGroup) { check_attention({.groups = 1}, nullptr, kNothingAdded); }
-TEST(Composite, CausalAttention) { check_attention({.queries = 5, .causal = true}, nullptr, kNothingAdded); }
-TEST(Composite, CausalAttentionOfUnequalLengths) { check_attention({.queries = 7, .causal = true}, nullptr, kNothingAdded); }
+TEST(Composite, AttentionWithGroupedHeads) {
+  check_attention({}, nullptr, kNothingAdded);
+}
+TEST(Composite, AttentionWithOneGroupPerHead) {
+  check_attention({.groups = 4}, nullptr, kNothingAdded);
+}
+TEST(Composite, AttentionWithOneGroup) {
+  check_attention({.groups = 1}, nullptr, kNothingAdded);
+}
+TEST(Composite, CausalAttention) {
+  check_attention({.queries = 5, .causal = true}, nullptr, kNothingAdded);
+}
+TEST(Composite, CausalAttentionOfUnequalLengths) {
+  check_attention({.queries = 7, .causal = true}, nullptr, kNothingAdded);
+}
 
 TEST(Composite, AttentionWithAFloatMask) {
   const Numbers m = wave(5, 3);
@@ -199,8 +220,9 @@ TEST(Composite, ARowThatAttendsToNothingIsZero) {
 }
 
 TEST(Composite, AttentionToNoKeysIsZero) {
-  const Tensor out = run_op(Op::kAttention, {f32({1, 1, 2, 2}, {1, 2, 3, 4}), f32({1, 1, 0, 2}, {}), f32({1, 1, 0, 1}, {})},
-                            {{"scale", Dim(1)}});
+  const Tensor out =
+      run_op(Op::kAttention, {f32({1, 1, 2, 2}, {1, 2, 3, 4}), f32({1, 1, 0, 2}, {}), f32({1, 1, 0, 1}, {})},
+             {{"scale", Dim(1)}});
   expect_numbers(out, {0, 0});
 }
 
@@ -250,7 +272,8 @@ TEST(Composite, EveryCompositeIsTried) {
   }
 }
 
-// A definition built where no size is known is valid, has the type of its op, and computes the same as one at known sizes.
+// A definition built where no size is known is valid, can be printed and read, and computes the same as one at known
+// sizes.
 TEST(Composite, DefinitionsHoldForSymbolicSizes) {
   for (const DType dtype : {DType::kF32, DType::kF16}) {
     for (const SymbolicCase& one : symbolic_cases()) {
@@ -260,7 +283,8 @@ TEST(Composite, DefinitionsHoldForSymbolicSizes) {
       std::vector<Tensor> inputs;
       for (const Ints& sizes : one.sizes) {
         TensorType type{dtype, {}};
-        for (std::size_t i = 0; i < sizes.size(); ++i) type.shape.push_back(Dim::symbol(fmt::format("d{}_{}", values.size(), i)));
+        for (std::size_t i = 0; i < sizes.size(); ++i)
+          type.shape.push_back(Dim::symbol(fmt::format("d{}_{}", values.size(), i)));
         values.push_back(graph.add_input(type, "x"));
         inputs.push_back(tensor(dtype, sizes, wave(product(sizes), static_cast<double>(values.size()))));
       }
@@ -273,6 +297,9 @@ TEST(Composite, DefinitionsHoldForSymbolicSizes) {
       EXPECT_EQ(actual.dtype(), dtype);
       EXPECT_EQ(sizes_of(actual), sizes_of(expected));
       expect_numbers(actual, numbers(expected));
+      const auto reread = parse_graph(print(graph));
+      ASSERT_TRUE(reread.ok()) << reread.error().message << print(graph);
+      expect_numbers(checked(eval(**reread, inputs))[0], numbers(expected));
     }
   }
 }

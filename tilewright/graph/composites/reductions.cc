@@ -21,7 +21,8 @@ std::vector<ValueId> define_variance(Definition& d) {
   return d.narrow(d.drop_axes(d.div(squares, d.number(x, divisor)), axes));
 }
 
-// max + log(sum(exp(x - max))). An infinite maximum does not shift: inf - inf would be nan where the answer is the maximum.
+// max + log(sum(exp(x - max))). An infinite maximum does not shift: inf - inf would be nan where the answer is the
+// maximum.
 std::vector<ValueId> define_logsumexp(Definition& d) {
   const ValueId x = d.wide(0);
   const Ints& axes = d.attrs().ints("axes");

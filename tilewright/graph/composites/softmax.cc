@@ -1,4 +1,5 @@
-// softmax and log_softmax, shifted by the maximum so that exp never overflows. A row of -inf gives nan, as -inf - -inf does.
+// softmax and log_softmax, shifted by the maximum so that exp never overflows. A row of -inf gives nan, as -inf - -inf
+// does.
 #include "tilewright/graph/composites/definition.h"
 
 namespace tilewright {

@@ -1,4 +1,5 @@
-// Matrix products and convolutions, as sums over the indices that their definitions name. Float sums are carried in double.
+// Matrix products and convolutions, as sums over the indices that their definitions name. Float sums are carried in
+// double.
 #include "tilewright/graph/eval/families.h"
 #include "tilewright/graph/eval/window.h"
 
@@ -17,7 +18,9 @@ void multiply(const T* a, const T* b, T* out, std::int64_t m, std::int64_t n, st
   }
 }
 
-Ints batch_sizes(const Tensor& x) { return Ints(x.sizes().begin(), x.sizes().end() - 2); }
+Ints batch_sizes(const Tensor& x) {
+  return Ints(x.sizes().begin(), x.sizes().end() - 2);
+}
 
 // `x` with its leading axes broadcast to `batch`.
 Result<Tensor> with_batch(const Tensor& x, Ints batch) {

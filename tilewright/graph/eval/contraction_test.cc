@@ -18,7 +18,8 @@ TEST(EvalMatMul, SumOfNothingIsZero) {
 }
 
 TEST(EvalMatMul, IntegersWrap) {
-  expect_numbers(run_op(Op::kMatMul, {tensor(DType::kI8, {1, 2}, {100, 100}), tensor(DType::kI8, {2, 1}, {1, 1})}), {-56});
+  expect_numbers(run_op(Op::kMatMul, {tensor(DType::kI8, {1, 2}, {100, 100}), tensor(DType::kI8, {2, 1}, {1, 1})}),
+                 {-56});
 }
 
 TEST(EvalMatMul, InnerDimensionsMustAgree) {
@@ -27,7 +28,10 @@ TEST(EvalMatMul, InnerDimensionsMustAgree) {
 }
 
 Attrs window(Ints stride, Dims low, Dims high, Ints dilation) {
-  return {{"stride", std::move(stride)}, {"low", std::move(low)}, {"high", std::move(high)}, {"dilation", std::move(dilation)}};
+  return {{"stride", std::move(stride)},
+          {"low", std::move(low)},
+          {"high", std::move(high)},
+          {"dilation", std::move(dilation)}};
 }
 
 TEST(EvalConv, OneAxisWithPads) {
@@ -57,7 +61,8 @@ TEST(EvalConv, TwoAxes) {
 }
 
 TEST(EvalConv, WindowLargerThanXIsAnError) {
-  EXPECT_EQ(error_text(try_op_unseen(Op::kConv, {f32({1, 1, 1}, {1}), f32({1, 1, 3}, {1, 2, 3})}, window({1}, {0}, {1}, {1}))),
+  EXPECT_EQ(error_text(
+                try_op_unseen(Op::kConv, {f32({1, 1, 1}, {1}), f32({1, 1, 3}, {1, 2, 3})}, window({1}, {0}, {1}, {1}))),
             "'y' = conv: a window of 3 exceeds axis 2 of size 1 with pads 0 and 1");
 }
 
@@ -99,7 +104,8 @@ TEST(EvalConvTranspose, IsTheAdjointOfConv) {
 }
 
 Attrs pool(Ints size, Ints stride, Dims low, Dims high) {
-  return {{"window", std::move(size)}, {"stride", std::move(stride)}, {"low", std::move(low)}, {"high", std::move(high)}};
+  return {
+      {"window", std::move(size)}, {"stride", std::move(stride)}, {"low", std::move(low)}, {"high", std::move(high)}};
 }
 
 TEST(EvalPool, MaxAndItsPosition) {

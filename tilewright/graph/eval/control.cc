@@ -35,10 +35,13 @@ Results Evaluator::run_control(const Node& node, const Attrs&, std::span<const T
       TW_ASSIGN(const bool chosen, truth(in[0]));
       return run_region(*node.regions[chosen ? 0 : 1], {}, frame);
     }
-    case Op::kWhile: return run_while(node, in, frame);
+    case Op::kWhile:
+      return run_while(node, in, frame);
     case Op::kCall:
-    case Op::kFused: return run_region(*node.regions[0], in, frame);
-    default: break;
+    case Op::kFused:
+      return run_region(*node.regions[0], in, frame);
+    default:
+      break;
   }
   TW_CHECK(false, info(node.op).text);
   return std::vector<Tensor>{};
@@ -74,7 +77,8 @@ Results Evaluator::run_effect(const Node& node, const Attrs& attrs, std::span<co
         return fail(ErrorKind::kHostCall, "host function {} is not available", attrs.integer("target"));
       }
       return options_.host_call(attrs.integer("target"), in);
-    default: break;
+    default:
+      break;
   }
   TW_CHECK(false, info(node.op).text);
   return std::vector<Tensor>{};
@@ -84,9 +88,8 @@ void Evaluator::apply_writes() {
   const auto write_all = [](const Write& write) {
     visit(write.buffer.dtype(), [&]<typename T>() {
       std::int64_t next = 0;
-      for_each_index(write.buffer.sizes(), [&](const Ints& index) {
-        write.buffer.at<T>(index) = write.value.data_as<T>()[next++];
-      });
+      for_each_index(write.buffer.sizes(),
+                     [&](const Ints& index) { write.buffer.at<T>(index) = write.value.data_as<T>()[next++]; });
     });
   };
   for (const Write& write : writes_) write_all(write);

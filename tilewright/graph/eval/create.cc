@@ -37,7 +37,7 @@ Tensor iota(DType dtype, const Ints& sizes, std::size_t axis, const HostValue& s
 }  // namespace
 
 Results eval_create(const EvalCall& call) {
-  if (call.op == Op::kConstant) return std::vector<Tensor>{clone(call.attrs.tensor("value"))};
+  if (call.op == Op::kConstant) return std::vector<Tensor>{call.attrs.tensor("value").contiguous()};
   const DType dtype = call.attrs.dtype("dtype");
   if (call.op == Op::kScalar) {
     TW_ASSIGN(const HostValue value, call.symbols.value(call.attrs.dim("value")));
@@ -45,7 +45,7 @@ Results eval_create(const EvalCall& call) {
   }
   TW_CHECK(call.op == Op::kIota, info(call.op).text);
   TW_ASSIGN(const Ints sizes, call.sizes("shape"));
-  TW_TRY(check_not_negative(sizes));
+  TW_TRY(check_sizes(sizes));
   TW_ASSIGN(const HostValue start, call.symbols.value(call.attrs.dim("start")));
   TW_ASSIGN(const HostValue step, call.symbols.value(call.attrs.dim("step")));
   return std::vector<Tensor>{iota(dtype, sizes, call.axis(), start, step)};

@@ -44,8 +44,7 @@ Elements<Lane> load(const Tensor& tensor) {
   out.reserve(static_cast<std::size_t>(tensor.count()));
   visit(tensor.dtype(), [&]<typename T>() {
     TW_CHECK((fits_lane<T, Lane>()), to_string(tensor.dtype()));
-    for_each_index(tensor.sizes(),
-                   [&](const Ints& index) { out.push_back(to_lane<T, Lane>(tensor.at<T>(index))); });
+    for_each_index(tensor.sizes(), [&](const Ints& index) { out.push_back(to_lane<T, Lane>(tensor.at<T>(index))); });
   });
   return out;
 }
@@ -109,9 +108,14 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
   return out;
 }
 
-Status check_not_negative(std::span<const std::int64_t> sizes) {
+Status check_sizes(std::span<const std::int64_t> sizes) {
+  std::int64_t bytes = 8;
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     if (sizes[axis] < 0) return fail(ErrorKind::kShapeMismatch, "size {} of axis {} is negative", sizes[axis], axis);
+    // An empty axis does not excuse the others: their product must still be a number.
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(sizes[axis], 1), &bytes)) {
+      return fail(ErrorKind::kOutOfMemory, "the sizes up to axis {} = {} exceed any memory", axis, sizes[axis]);
+    }
   }
   return {};
 }
@@ -136,7 +140,9 @@ void copy_element(const Tensor& source, std::int64_t from, const Tensor& target,
               static_cast<std::size_t>(bytes));
 }
 
-Ints sizes_of(const Tensor& tensor) { return Ints(tensor.sizes().begin(), tensor.sizes().end()); }
+Ints sizes_of(const Tensor& tensor) {
+  return Ints(tensor.sizes().begin(), tensor.sizes().end());
+}
 
 Tensor clone(const Tensor& tensor) {
   const Tensor rows = tensor.contiguous();

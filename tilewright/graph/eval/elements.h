@@ -1,6 +1,7 @@
-// Elements of tensors as plain numbers. The oracle computes in two lanes only: floats of every dtype as double, integers and
-// bool as int64. A result is rounded (floats) or wrapped (integers) to its dtype once, when it is stored; for + - * / and
-// sqrt this equals computing in the dtype itself, because double holds more than twice the digits of f32.
+// Elements of tensors as plain numbers. The oracle computes in two lanes only: floats of every dtype as double,
+// integers and bool as int64. A result is rounded (floats) or wrapped (integers) to its dtype once, when it is stored;
+// for + - * / and sqrt this equals computing in the dtype itself, because double holds more than twice the digits of
+// f32.
 #pragma once
 
 #include <span>
@@ -31,9 +32,15 @@ decltype(auto) visit_lane(DType dtype, F&& f) {
 }
 
 // Arithmetic that wraps for integers.
-inline double plus(double a, double b) { return a + b; }
-inline double minus(double a, double b) { return a - b; }
-inline double times(double a, double b) { return a * b; }
+inline double plus(double a, double b) {
+  return a + b;
+}
+inline double minus(double a, double b) {
+  return a - b;
+}
+inline double times(double a, double b) {
+  return a * b;
+}
 inline std::int64_t plus(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -43,8 +50,12 @@ inline std::int64_t minus(std::int64_t a, std::int64_t b) {
 inline std::int64_t times(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
-inline bool is_nan(double value) { return value != value; }
-inline bool is_nan(std::int64_t) { return false; }
+inline bool is_nan(double value) {
+  return value != value;
+}
+inline bool is_nan(std::int64_t) {
+  return false;
+}
 // The order of sorting: nan is larger than every number.
 template <typename T>
 bool before(T a, T b) {
@@ -57,7 +68,8 @@ template <typename T>
 T highest(DType dtype);
 
 std::int64_t product(std::span<const std::int64_t> sizes);
-Status check_not_negative(std::span<const std::int64_t> sizes);
+// No size is negative, and the elements can be counted in bytes.
+Status check_sizes(std::span<const std::int64_t> sizes);
 // Position of `index` in row-major order.
 std::int64_t position(std::span<const std::int64_t> index, std::span<const std::int64_t> sizes);
 // Steps `index` to the next element in row-major order; false after the last one.

@@ -14,12 +14,18 @@ bool is_comparison(Op op) {
 template <typename T>
 bool compare(Op op, T a, T b) {
   switch (op) {
-    case Op::kEq: return a == b;
-    case Op::kNe: return a != b;
-    case Op::kLt: return a < b;
-    case Op::kLe: return a <= b;
-    case Op::kGt: return a > b;
-    default: return a >= b;
+    case Op::kEq:
+      return a == b;
+    case Op::kNe:
+      return a != b;
+    case Op::kLt:
+      return a < b;
+    case Op::kLe:
+      return a <= b;
+    case Op::kGt:
+      return a > b;
+    default:
+      return a >= b;
   }
 }
 
@@ -31,10 +37,14 @@ template <typename T>
 bool predicate(Op op, T x) {
   const auto real = static_cast<double>(x);
   switch (op) {
-    case Op::kIsNan: return std::isnan(real);
-    case Op::kIsInf: return std::isinf(real);
-    case Op::kIsFinite: return std::isfinite(real);
-    default: return x == 0;
+    case Op::kIsNan:
+      return std::isnan(real);
+    case Op::kIsInf:
+      return std::isinf(real);
+    case Op::kIsFinite:
+      return std::isfinite(real);
+    default:
+      return x == 0;
   }
 }
 
@@ -128,8 +138,7 @@ Results eval_elementwise(const EvalCall& call) {
     in.push_back(std::move(expanded));
   }
   if (call.op == Op::kSelect) return std::vector<Tensor>{select(in[0], in[1], in[2])};
-  return std::vector<Tensor>{
-      visit_lane(in[0].dtype(), [&]<typename T>() { return binary<T>(call.op, in[0], in[1]); })};
+  return std::vector<Tensor>{visit_lane(in[0].dtype(), [&]<typename T>() { return binary<T>(call.op, in[0], in[1]); })};
 }
 
 }  // namespace tilewright

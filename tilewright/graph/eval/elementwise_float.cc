@@ -9,9 +9,13 @@
 namespace tilewright {
 namespace {
 
-double sign(double x) { return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0)); }
+double sign(double x) {
+  return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0));
+}
 
-double round_to_even(double x) { return std::nearbyint(x); }  // the default rounding mode is to even
+double round_to_even(double x) {
+  return std::nearbyint(x);
+}  // the default rounding mode is to even
 
 double sigmoid(double x) {
   // exp of a negative number never overflows.
@@ -32,8 +36,7 @@ double minimum(double a, double b) {
 
 double modulo(double a, double b) {
   const double rest = std::fmod(a, b);
-  if (rest == 0) return std::copysign(rest, b);
-  return (rest < 0) != (b < 0) ? rest + b : rest;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
 // The float of `dtype` next to a in the direction of b: one step of the bits, which are ordered as the values are.
@@ -55,10 +58,14 @@ double next_after(double from, double towards) {
 
 double next_after(DType dtype, double from, double towards) {
   switch (dtype) {
-    case DType::kF16: return next_after<Half, std::uint16_t>(from, towards);
-    case DType::kBF16: return next_after<BFloat16, std::uint16_t>(from, towards);
-    case DType::kF32: return std::nextafter(static_cast<float>(from), static_cast<float>(towards));
-    default: return std::nextafter(from, towards);
+    case DType::kF16:
+      return next_after<Half, std::uint16_t>(from, towards);
+    case DType::kBF16:
+      return next_after<BFloat16, std::uint16_t>(from, towards);
+    case DType::kF32:
+      return std::nextafter(static_cast<float>(from), static_cast<float>(towards));
+    default:
+      return std::nextafter(from, towards);
   }
 }
 
@@ -66,43 +73,80 @@ double next_after(DType dtype, double from, double towards) {
 
 double float_unary(Op op, double x) {
   switch (op) {
-    case Op::kNeg: return -x;
-    case Op::kAbs: return std::fabs(x);
-    case Op::kSign: return sign(x);
-    case Op::kCeil: return std::ceil(x);
-    case Op::kFloor: return std::floor(x);
-    case Op::kRound: return round_to_even(x);
-    case Op::kTrunc: return std::trunc(x);
-    case Op::kSqrt: return std::sqrt(x);
-    case Op::kRsqrt: return 1 / std::sqrt(x);
-    case Op::kReciprocal: return 1 / x;
-    case Op::kExp: return std::exp(x);
-    case Op::kExp2: return std::exp2(x);
-    case Op::kExpm1: return std::expm1(x);
-    case Op::kLog: return std::log(x);
-    case Op::kLog2: return std::log2(x);
-    case Op::kLog10: return std::log10(x);
-    case Op::kLog1p: return std::log1p(x);
-    case Op::kSin: return std::sin(x);
-    case Op::kCos: return std::cos(x);
-    case Op::kTan: return std::tan(x);
-    case Op::kAsin: return std::asin(x);
-    case Op::kAcos: return std::acos(x);
-    case Op::kAtan: return std::atan(x);
-    case Op::kSinh: return std::sinh(x);
-    case Op::kCosh: return std::cosh(x);
-    case Op::kTanh: return std::tanh(x);
-    case Op::kAsinh: return std::asinh(x);
-    case Op::kAcosh: return std::acosh(x);
-    case Op::kAtanh: return std::atanh(x);
-    case Op::kErf: return std::erf(x);
-    case Op::kErfc: return std::erfc(x);
-    case Op::kErfinv: return erfinv(x);
-    case Op::kLgamma: return lgamma(x);
-    case Op::kDigamma: return digamma(x);
-    case Op::kSigmoid: return sigmoid(x);
-    case Op::kRelu: return std::isnan(x) || x > 0 ? x : 0;
-    default: break;
+    case Op::kNeg:
+      return -x;
+    case Op::kAbs:
+      return std::fabs(x);
+    case Op::kSign:
+      return sign(x);
+    case Op::kCeil:
+      return std::ceil(x);
+    case Op::kFloor:
+      return std::floor(x);
+    case Op::kRound:
+      return round_to_even(x);
+    case Op::kTrunc:
+      return std::trunc(x);
+    case Op::kSqrt:
+      return std::sqrt(x);
+    case Op::kRsqrt:
+      return 1 / std::sqrt(x);
+    case Op::kReciprocal:
+      return 1 / x;
+    case Op::kExp:
+      return std::exp(x);
+    case Op::kExp2:
+      return std::exp2(x);
+    case Op::kExpm1:
+      return std::expm1(x);
+    case Op::kLog:
+      return std::log(x);
+    case Op::kLog2:
+      return std::log2(x);
+    case Op::kLog10:
+      return std::log10(x);
+    case Op::kLog1p:
+      return std::log1p(x);
+    case Op::kSin:
+      return std::sin(x);
+    case Op::kCos:
+      return std::cos(x);
+    case Op::kTan:
+      return std::tan(x);
+    case Op::kAsin:
+      return std::asin(x);
+    case Op::kAcos:
+      return std::acos(x);
+    case Op::kAtan:
+      return std::atan(x);
+    case Op::kSinh:
+      return std::sinh(x);
+    case Op::kCosh:
+      return std::cosh(x);
+    case Op::kTanh:
+      return std::tanh(x);
+    case Op::kAsinh:
+      return std::asinh(x);
+    case Op::kAcosh:
+      return std::acosh(x);
+    case Op::kAtanh:
+      return std::atanh(x);
+    case Op::kErf:
+      return std::erf(x);
+    case Op::kErfc:
+      return std::erfc(x);
+    case Op::kErfinv:
+      return erfinv(x);
+    case Op::kLgamma:
+      return lgamma(x);
+    case Op::kDigamma:
+      return digamma(x);
+    case Op::kSigmoid:
+      return sigmoid(x);
+    case Op::kRelu:
+      return std::isnan(x) || x > 0 ? x : 0;
+    default:
+      break;
   }
   TW_CHECK(false, info(op).text);
   return 0;
@@ -110,24 +154,42 @@ double float_unary(Op op, double x) {
 
 double float_binary(Op op, DType dtype, double a, double b) {
   switch (op) {
-    case Op::kAdd: return a + b;
-    case Op::kSub: return a - b;
-    case Op::kMul: return a * b;
-    case Op::kDiv: return a / b;
-    case Op::kFloorDiv: return std::floor(round_to(dtype, a / b));
-    case Op::kTruncDiv: return std::trunc(round_to(dtype, a / b));
-    case Op::kMod: return modulo(a, b);
-    case Op::kRem: return std::fmod(a, b);
-    case Op::kPow: return std::pow(a, b);
-    case Op::kMax: return maximum(a, b);
-    case Op::kMin: return minimum(a, b);
-    case Op::kFmax: return std::fmax(a, b);
-    case Op::kFmin: return std::fmin(a, b);
-    case Op::kAtan2: return std::atan2(a, b);
-    case Op::kHypot: return std::hypot(a, b);
-    case Op::kCopySign: return std::copysign(a, b);
-    case Op::kNextAfter: return next_after(dtype, a, b);
-    default: break;
+    case Op::kAdd:
+      return a + b;
+    case Op::kSub:
+      return a - b;
+    case Op::kMul:
+      return a * b;
+    case Op::kDiv:
+      return a / b;
+    case Op::kFloorDiv:
+      return std::floor(round_to(dtype, a / b));
+    case Op::kTruncDiv:
+      return std::trunc(round_to(dtype, a / b));
+    case Op::kMod:
+      return modulo(a, b);
+    case Op::kRem:
+      return std::fmod(a, b);
+    case Op::kPow:
+      return std::pow(a, b);
+    case Op::kMax:
+      return maximum(a, b);
+    case Op::kMin:
+      return minimum(a, b);
+    case Op::kFmax:
+      return std::fmax(a, b);
+    case Op::kFmin:
+      return std::fmin(a, b);
+    case Op::kAtan2:
+      return std::atan2(a, b);
+    case Op::kHypot:
+      return std::hypot(a, b);
+    case Op::kCopySign:
+      return std::copysign(a, b);
+    case Op::kNextAfter:
+      return next_after(dtype, a, b);
+    default:
+      break;
   }
   TW_CHECK(false, info(op).text);
   return 0;

@@ -5,13 +5,17 @@
 namespace tilewright::testing {
 namespace {
 
-Tensor unary(Op op, const Numbers& x) { return run_op(op, {f64({static_cast<std::int64_t>(x.size())}, x)}); }
+Tensor unary(Op op, const Numbers& x) {
+  return run_op(op, {f64({static_cast<std::int64_t>(x.size())}, x)});
+}
 Tensor binary(Op op, const Numbers& a, const Numbers& b) {
   const auto size = static_cast<std::int64_t>(a.size());
   return run_op(op, {f64({size}, a), f64({size}, b)});
 }
 
-TEST(EvalFloat, RoundGoesToEven) { expect_numbers(unary(Op::kRound, {0.5, 1.5, 2.5, -0.5, -1.5}), {0, 2, 2, 0, -2}); }
+TEST(EvalFloat, RoundGoesToEven) {
+  expect_numbers(unary(Op::kRound, {0.5, 1.5, 2.5, -0.5, -1.5}), {0, 2, 2, 0, -2});
+}
 
 TEST(EvalFloat, CeilFloorTruncOfNegatives) {
   expect_numbers(unary(Op::kCeil, {-1.5}), {-1});
@@ -19,9 +23,13 @@ TEST(EvalFloat, CeilFloorTruncOfNegatives) {
   expect_numbers(unary(Op::kTrunc, {-1.5}), {-1});
 }
 
-TEST(EvalFloat, SignKeepsNan) { expect_numbers(unary(Op::kSign, {-3, 0, 7, kNan}), {-1, 0, 1, kNan}); }
+TEST(EvalFloat, SignKeepsNan) {
+  expect_numbers(unary(Op::kSign, {-3, 0, 7, kNan}), {-1, 0, 1, kNan});
+}
 
-TEST(EvalFloat, ReluKeepsNan) { expect_numbers(unary(Op::kRelu, {-3, 0, 7, kNan}), {0, 0, 7, kNan}); }
+TEST(EvalFloat, ReluKeepsNan) {
+  expect_numbers(unary(Op::kRelu, {-3, 0, 7, kNan}), {0, 0, 7, kNan});
+}
 
 TEST(EvalFloat, SigmoidReachesItsLimits) {
   expect_numbers(unary(Op::kSigmoid, {-kInf, -1000, 0, 1000, kInf}), {0, 0, 0.5, 1, 1});
@@ -29,17 +37,35 @@ TEST(EvalFloat, SigmoidReachesItsLimits) {
 
 TEST(EvalFloat, EveryFunctionOfOneHalf) {
   const double x = 0.5;
-  const std::pair<Op, double> cases[] = {
-      {Op::kNeg, -x},          {Op::kAbs, x},           {Op::kSqrt, 0.70710678118654752},
-      {Op::kRsqrt, 1.4142135623730950}, {Op::kReciprocal, 2}, {Op::kExp, 1.6487212707001282},
-      {Op::kExp2, 1.4142135623730950},  {Op::kExpm1, 0.64872127070012815}, {Op::kLog, -0.69314718055994531},
-      {Op::kLog2, -1},         {Op::kLog10, -0.30102999566398120}, {Op::kLog1p, 0.40546510810816438},
-      {Op::kSin, 0.47942553860420300},  {Op::kCos, 0.87758256189037272},   {Op::kTan, 0.54630248984379051},
-      {Op::kAsin, 0.52359877559829887}, {Op::kAcos, 1.0471975511965977},   {Op::kAtan, 0.46364760900080612},
-      {Op::kSinh, 0.52109530549374736}, {Op::kCosh, 1.1276259652063807},   {Op::kTanh, 0.46211715726000976},
-      {Op::kAsinh, 0.48121182505960345}, {Op::kAtanh, 0.54930614433405485}, {Op::kErf, 0.52049987781304654},
-      {Op::kErfc, 0.47950012218695346}, {Op::kErfinv, 0.47693627620446987}, {Op::kLgamma, 0.57236494292470009},
-      {Op::kDigamma, -1.9635100260214235}, {Op::kSigmoid, 0.62245933120185456}};
+  const std::pair<Op, double> cases[] = {{Op::kNeg, -x},
+                                         {Op::kAbs, x},
+                                         {Op::kSqrt, 0.70710678118654752},
+                                         {Op::kRsqrt, 1.4142135623730950},
+                                         {Op::kReciprocal, 2},
+                                         {Op::kExp, 1.6487212707001282},
+                                         {Op::kExp2, 1.4142135623730950},
+                                         {Op::kExpm1, 0.64872127070012815},
+                                         {Op::kLog, -0.69314718055994531},
+                                         {Op::kLog2, -1},
+                                         {Op::kLog10, -0.30102999566398120},
+                                         {Op::kLog1p, 0.40546510810816438},
+                                         {Op::kSin, 0.47942553860420300},
+                                         {Op::kCos, 0.87758256189037272},
+                                         {Op::kTan, 0.54630248984379051},
+                                         {Op::kAsin, 0.52359877559829887},
+                                         {Op::kAcos, 1.0471975511965977},
+                                         {Op::kAtan, 0.46364760900080612},
+                                         {Op::kSinh, 0.52109530549374736},
+                                         {Op::kCosh, 1.1276259652063807},
+                                         {Op::kTanh, 0.46211715726000976},
+                                         {Op::kAsinh, 0.48121182505960345},
+                                         {Op::kAtanh, 0.54930614433405485},
+                                         {Op::kErf, 0.52049987781304654},
+                                         {Op::kErfc, 0.47950012218695346},
+                                         {Op::kErfinv, 0.47693627620446987},
+                                         {Op::kLgamma, 0.57236494292470009},
+                                         {Op::kDigamma, -1.9635100260214235},
+                                         {Op::kSigmoid, 0.62245933120185456}};
   for (const auto& [op, expected] : cases) {
     SCOPED_TRACE(info(op).text);
     expect_numbers(unary(op, {x}), {expected}, 1e-15);
@@ -48,11 +74,21 @@ TEST(EvalFloat, EveryFunctionOfOneHalf) {
 }
 
 TEST(EvalFloat, EveryFunctionOfTwo) {
-  const std::tuple<Op, double, double, double> cases[] = {
-      {Op::kAdd, 2, 3, 5},       {Op::kSub, 2, 3, -1},      {Op::kMul, 2, 3, 6},          {Op::kDiv, 3, 2, 1.5},
-      {Op::kFloorDiv, -7, 2, -4}, {Op::kTruncDiv, -7, 2, -3}, {Op::kMod, -7, 2, 1},         {Op::kMod, 7, -2, -1},
-      {Op::kRem, -7, 2, -1},     {Op::kPow, 2, 10, 1024},   {Op::kAtan2, 1, -1, 2.3561944901923449},
-      {Op::kHypot, 3, 4, 5},     {Op::kCopySign, 3, -0.0, -3}, {Op::kDiv, 1, 0, kInf},      {Op::kPow, 0, 0, 1}};
+  const std::tuple<Op, double, double, double> cases[] = {{Op::kAdd, 2, 3, 5},
+                                                          {Op::kSub, 2, 3, -1},
+                                                          {Op::kMul, 2, 3, 6},
+                                                          {Op::kDiv, 3, 2, 1.5},
+                                                          {Op::kFloorDiv, -7, 2, -4},
+                                                          {Op::kTruncDiv, -7, 2, -3},
+                                                          {Op::kMod, -7, 2, 1},
+                                                          {Op::kMod, 7, -2, -1},
+                                                          {Op::kRem, -7, 2, -1},
+                                                          {Op::kPow, 2, 10, 1024},
+                                                          {Op::kAtan2, 1, -1, 2.3561944901923449},
+                                                          {Op::kHypot, 3, 4, 5},
+                                                          {Op::kCopySign, 3, -0.0, -3},
+                                                          {Op::kDiv, 1, 0, kInf},
+                                                          {Op::kPow, 0, 0, 1}};
   for (const auto& [op, a, b, expected] : cases) {
     SCOPED_TRACE(info(op).text);
     expect_numbers(binary(op, {a}, {b}), {expected}, 1e-15);
@@ -149,7 +185,8 @@ TEST(EvalCast, NarrowingIntegersWrap) {
 }
 
 TEST(EvalCast, IntegerToFloatRoundsOnce) {
-  const Tensor x = store(DType::kI64, {}, Elements<std::int64_t>{(std::int64_t{1} << 54) + (std::int64_t{1} << 30) + 1});
+  const Tensor x =
+      store(DType::kI64, {}, Elements<std::int64_t>{(std::int64_t{1} << 54) + (std::int64_t{1} << 30) + 1});
   EXPECT_EQ(numbers(run_op(Op::kCast, {x}, {{"dtype", DType::kF32}}))[0], 0x1p54 + 0x1p31);
 }
 

@@ -1,5 +1,5 @@
-// Integer and bool arithmetic in int64, one element at a time. Results wrap to the dtype when they are stored; nothing here
-// overflows in the sense of the language. Bool is 0 or 1: add is or, mul is and.
+// Integer and bool arithmetic in int64, one element at a time. Results wrap to the dtype when they are stored; nothing
+// here overflows in the sense of the language. Bool is 0 or 1: add is or, mul is and.
 #include "tilewright/graph/eval/families.h"
 
 namespace tilewright {
@@ -10,7 +10,9 @@ std::int64_t trunc_div(std::int64_t a, std::int64_t b) {
   return b == -1 ? minus(std::int64_t{0}, a) : a / b;  // the smallest integer / -1 wraps to itself
 }
 
-std::int64_t remainder(std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+std::int64_t remainder(std::int64_t a, std::int64_t b) {
+  return b == 0 || b == -1 ? 0 : a % b;
+}
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   const std::int64_t quotient = trunc_div(a, b);
@@ -41,22 +43,31 @@ std::int64_t shift_left(DType dtype, std::int64_t a, std::int64_t b) {
 }
 
 // A shift by the width or more leaves the sign.
-std::int64_t shift_right(std::int64_t a, std::int64_t b) { return a >> (b < 0 || b > 63 ? 63 : b); }
+std::int64_t shift_right(std::int64_t a, std::int64_t b) {
+  return a >> (b < 0 || b > 63 ? 63 : b);
+}
 
 }  // namespace
 
 std::int64_t integer_unary(Op op, DType dtype, std::int64_t x) {
   switch (op) {
-    case Op::kNeg: return minus(std::int64_t{0}, x);
-    case Op::kAbs: return x < 0 ? minus(std::int64_t{0}, x) : x;
-    case Op::kSign: return (x > 0) - (x < 0);
+    case Op::kNeg:
+      return minus(std::int64_t{0}, x);
+    case Op::kAbs:
+      return x < 0 ? minus(std::int64_t{0}, x) : x;
+    case Op::kSign:
+      return (x > 0) - (x < 0);
     case Op::kCeil:
     case Op::kFloor:
     case Op::kRound:
-    case Op::kTrunc: return x;
-    case Op::kRelu: return x > 0 ? x : 0;
-    case Op::kBitNot: return dtype == DType::kBool ? x == 0 : ~x;
-    default: break;
+    case Op::kTrunc:
+      return x;
+    case Op::kRelu:
+      return x > 0 ? x : 0;
+    case Op::kBitNot:
+      return dtype == DType::kBool ? x == 0 : ~x;
+    default:
+      break;
   }
   TW_CHECK(false, info(op).text);
   return 0;
@@ -64,22 +75,38 @@ std::int64_t integer_unary(Op op, DType dtype, std::int64_t x) {
 
 std::int64_t integer_binary(Op op, DType dtype, std::int64_t a, std::int64_t b) {
   switch (op) {
-    case Op::kAdd: return plus(a, b);
-    case Op::kSub: return minus(a, b);
-    case Op::kMul: return times(a, b);
-    case Op::kFloorDiv: return floor_div(a, b);
-    case Op::kTruncDiv: return trunc_div(a, b);
-    case Op::kMod: return modulo(a, b);
-    case Op::kRem: return remainder(a, b);
-    case Op::kPow: return power(a, b);
-    case Op::kMax: return a > b ? a : b;
-    case Op::kMin: return a < b ? a : b;
-    case Op::kBitAnd: return a & b;
-    case Op::kBitOr: return a | b;
-    case Op::kBitXor: return a ^ b;
-    case Op::kShiftLeft: return shift_left(dtype, a, b);
-    case Op::kShiftRight: return shift_right(a, b);
-    default: break;
+    case Op::kAdd:
+      return plus(a, b);
+    case Op::kSub:
+      return minus(a, b);
+    case Op::kMul:
+      return times(a, b);
+    case Op::kFloorDiv:
+      return floor_div(a, b);
+    case Op::kTruncDiv:
+      return trunc_div(a, b);
+    case Op::kMod:
+      return modulo(a, b);
+    case Op::kRem:
+      return remainder(a, b);
+    case Op::kPow:
+      return power(a, b);
+    case Op::kMax:
+      return a > b ? a : b;
+    case Op::kMin:
+      return a < b ? a : b;
+    case Op::kBitAnd:
+      return a & b;
+    case Op::kBitOr:
+      return a | b;
+    case Op::kBitXor:
+      return a ^ b;
+    case Op::kShiftLeft:
+      return shift_left(dtype, a, b);
+    case Op::kShiftRight:
+      return shift_right(a, b);
+    default:
+      break;
   }
   TW_CHECK(false, info(op).text);
   return 0;

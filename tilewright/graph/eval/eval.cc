@@ -18,19 +18,31 @@ Family contraction_family(Op op) {
 // Control and effects are the Evaluator's own (control.cc).
 Family family_of(Op op) {
   switch (info(op).op_class) {
-    case OpClass::kElementwise: return eval_elementwise;
-    case OpClass::kReduce: return eval_reduce;
-    case OpClass::kMovement: return eval_movement;
-    case OpClass::kContraction: return contraction_family(op);
-    case OpClass::kIndexing: return eval_indexing;
-    case OpClass::kCreate: return eval_create;
-    case OpClass::kScan: return eval_scan;
-    case OpClass::kOrder: return eval_order;
-    case OpClass::kRandom: return eval_random;
-    case OpClass::kLate: return eval_late;
-    case OpClass::kComposite: return eval_composite;
+    case OpClass::kElementwise:
+      return eval_elementwise;
+    case OpClass::kReduce:
+      return eval_reduce;
+    case OpClass::kMovement:
+      return eval_movement;
+    case OpClass::kContraction:
+      return contraction_family(op);
+    case OpClass::kIndexing:
+      return eval_indexing;
+    case OpClass::kCreate:
+      return eval_create;
+    case OpClass::kScan:
+      return eval_scan;
+    case OpClass::kOrder:
+      return eval_order;
+    case OpClass::kRandom:
+      return eval_random;
+    case OpClass::kLate:
+      return eval_late;
+    case OpClass::kComposite:
+      return eval_composite;
     case OpClass::kControl:
-    case OpClass::kEffect: break;
+    case OpClass::kEffect:
+      break;
   }
   return nullptr;
 }
@@ -47,8 +59,8 @@ Results Evaluator::run(const Graph& graph, std::span<const Tensor> inputs) {
   for (const Dim symbol : graph.scalar_inputs()) {
     const auto given = options_.scalars.find(symbol.name());
     if (given == options_.scalars.end()) continue;
-    frame.symbols.bind(symbol, symbol.is_float() ? HostValue::of(given->second.real)
-                                                 : HostValue::of(given->second.integer));
+    frame.symbols.bind(symbol,
+                       symbol.is_float() ? HostValue::of(given->second.real) : HostValue::of(given->second.integer));
   }
   TW_TRY(bind(frame, inputs, "input"));
   for (const Dim symbol : graph.scalar_inputs()) {
@@ -60,8 +72,8 @@ Results Evaluator::run(const Graph& graph, std::span<const Tensor> inputs) {
   return outputs;
 }
 
-// First every bare symbol takes its size, then every other dim is checked against what they are: an input may use a symbol
-// that a later one binds.
+// First every bare symbol takes its size, then every other dim is checked against what they are: an input may use a
+// symbol that a later one binds.
 Status Evaluator::bind(Frame& frame, std::span<const Tensor> inputs, std::string_view kind) {
   const Graph& graph = frame.graph;
   if (inputs.size() != graph.inputs().size()) {
@@ -104,10 +116,10 @@ Results Evaluator::run_node(const Node& node, Frame& frame) {
     const Tensor& value = frame.values[input];
     in.push_back(family != nullptr ? value.contiguous() : value);
   }
-  Results results = family != nullptr ? family(EvalCall{node.op, in, attrs, frame.symbols})
-                                      : (info(node.op).op_class == OpClass::kControl
-                                             ? run_control(node, attrs, in, frame)
-                                             : run_effect(node, attrs, in, frame));
+  Results results = family != nullptr
+                        ? family(EvalCall{node.op, in, attrs, frame.symbols})
+                        : (info(node.op).op_class == OpClass::kControl ? run_control(node, attrs, in, frame)
+                                                                       : run_effect(node, attrs, in, frame));
   if (!results.ok()) return results;
   if (results->size() != node.outputs.size()) {
     return fail(ErrorKind::kInternal, "expected {} results, got {}", node.outputs.size(), results->size());

@@ -17,8 +17,8 @@ struct EvalOptions {
   std::function<Result<std::vector<Tensor>>(std::int64_t, std::span<const Tensor>)> host_call;
 };
 
-// `inputs` in the order of graph.inputs(). Assign writes into the given input tensors, at the end of the run. Returns the
-// outputs, each in memory of its own.
+// `inputs` in the order of graph.inputs(). Assign writes into the given input tensors, at the end of the run. Returns
+// the outputs, each in memory of its own.
 Result<std::vector<Tensor>> eval(const Graph& graph, std::span<const Tensor> inputs, const EvalOptions& options = {});
 
 }  // namespace tilewright

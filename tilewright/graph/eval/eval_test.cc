@@ -12,8 +12,9 @@ EvalOptions scalars(std::initializer_list<std::pair<const std::string, DimValue>
 }
 
 TEST(EvalBinding, GuardNamesInputAxisExpressionAndActual) {
-  EXPECT_EQ(error_text(run_text("y: f32[s0]\nx: f32[3, 2*s0]\nreturn x", {f32({4}, {1, 2, 3, 4}), f32({3, 7}, Numbers(21))})),
-            "input 'x', axis 1: expected 2*s0 = 8, got 7");
+  EXPECT_EQ(
+      error_text(run_text("y: f32[s0]\nx: f32[3, 2*s0]\nreturn x", {f32({4}, {1, 2, 3, 4}), f32({3, 7}, Numbers(21))})),
+      "input 'x', axis 1: expected 2*s0 = 8, got 7");
 }
 
 TEST(EvalBinding, OneSymbolHasOneSize) {
@@ -22,7 +23,8 @@ TEST(EvalBinding, OneSymbolHasOneSize) {
 }
 
 TEST(EvalBinding, ALaterInputMayBindTheSymbol) {
-  expect_numbers(checked(run_text("x: f32[s0 + 1]\ny: f32[s0]\nreturn x", {f32({2}, {5, 6}), f32({1}, {1})}))[0], {5, 6});
+  expect_numbers(checked(run_text("x: f32[s0 + 1]\ny: f32[s0]\nreturn x", {f32({2}, {5, 6}), f32({1}, {1})}))[0],
+                 {5, 6});
 }
 
 TEST(EvalBinding, RankDtypeAndCountAreNamed) {
@@ -34,8 +36,9 @@ TEST(EvalBinding, RankDtypeAndCountAreNamed) {
 }
 
 TEST(EvalBinding, ScalarsComeFromTheOptions) {
-  const std::string_view text = "scalar n\nscalar %e\nx: f32[1]\na = scalar() dtype=f32 value=%e\ny = add(x, a)\n"
-                                "z = expand(y) shape=[n]\nreturn z";
+  const std::string_view text =
+      "scalar n\nscalar %e\nx: f32[1]\na = scalar() dtype=f32 value=%e\ny = add(x, a)\n"
+      "z = expand(y) shape=[n]\nreturn z";
   const auto options = scalars({{"n", {.integer = 2}}, {"e", {.real = 0.5}}});
   expect_numbers(checked(run_text(text, {f32({1}, {1})}, options))[0], {1.5, 1.5});
   EXPECT_EQ(error_text(run_text(text, {f32({1}, {1})})), "scalar input 'n' has no value");
@@ -135,7 +138,8 @@ TEST(EvalCall, ASymbolOfTheRegionStandsForTheSizePassed) {
 }
 
 TEST(EvalFused, RunsItsRegion) {
-  const std::string_view text = "x: f32[s0]\ny = fused(x) kind=elementwise {\n v: f32[s0]\n w = exp(v)\n return w\n}\nreturn y";
+  const std::string_view text =
+      "x: f32[s0]\ny = fused(x) kind=elementwise {\n v: f32[s0]\n w = exp(v)\n return w\n}\nreturn y";
   expect_numbers(checked(run_text(text, {f32({2}, {0, -kInf})}))[0], {1, 0});
 }
 
@@ -165,8 +169,54 @@ TEST(EvalAssign, WritesThroughStrides) {
 TEST(EvalAssign, AFailedRunWritesNothing) {
   const Tensor a = f32({1}, {1});
   const std::string_view text = "a: f32[1]\ni: i64[1]\nb = neg(a)\nassign(a, b)\nc = gather(a, i) axis=0\nreturn c";
-  EXPECT_EQ(error_text(run_text(text, {a, i64({1}, {5})})), "'c' = gather: index 5 is out of range for axis 0 of size 1");
+  EXPECT_EQ(error_text(run_text(text, {a, i64({1}, {5})})),
+            "'c' = gather: index 5 is out of range for axis 0 of size 1");
   expect_numbers(a, {1});
+}
+
+TEST(EvalAssign, WritesFromInsideARegion) {
+  const std::string_view text = R"(
+      c: bool[]
+      a: f32[1]
+      r = if(c) {
+        capture b = a
+        n = neg(b)
+        assign(b, n)
+        return n
+      } {
+        capture b = a
+        return b
+      }
+      return r)";
+  const Tensor a = f32({1}, {3});
+  checked(run_text(text, {boolean({}, {0}), a}));
+  expect_numbers(a, {3});
+  checked(run_text(text, {boolean({}, {1}), a}));
+  expect_numbers(a, {-3});
+}
+
+TEST(EvalIf, ARegionInARegionSeesOuterValues) {
+  const std::string_view text = R"(
+      c: bool[]
+      x: f32[s0]
+      r = if(c) {
+        capture c1 = c
+        capture x1 = x
+        q = if(c1) {
+          capture x2 = x1
+          n = neg(x2)
+          return n
+        } {
+          capture x2 = x1
+          return x2
+        }
+        return q
+      } {
+        capture x1 = x
+        return x1
+      }
+      return r)";
+  expect_numbers(checked(run_text(text, {boolean({}, {1}), f32({1}, {3})}))[0], {-3});
 }
 
 TEST(EvalAssert, GivesItsMessage) {
@@ -197,13 +247,16 @@ TEST(EvalHostCall, AResultThatContradictsItsTypeIsNamed) {
   const NodeId node = graph.add_node(Op::kHostCall, {x}, {{"target", std::int64_t{7}}}, {type}, {}, "y");
   graph.set_outputs(graph.node(node).outputs);
   EvalOptions options;
-  options.host_call = [](std::int64_t, std::span<const Tensor>) -> Outcome { return std::vector<Tensor>{f32({2}, {1, 2})}; };
+  options.host_call = [](std::int64_t, std::span<const Tensor>) -> Outcome {
+    return std::vector<Tensor>{f32({2}, {1, 2})};
+  };
   const Tensor in[] = {f32({1}, {4})};
   EXPECT_EQ(error_text(eval(graph, in, options)), "'y' = host_call: result 'y', axis 0: expected s0 = 1, got 2");
 }
 
 TEST(EvalLate, NonZeroBindsItsCount) {
-  const std::string_view text = "x: f32[2, 2]\ny = nonzero(x) count=u0\nz = iota() dtype=i64 shape=[u0] axis=0\nreturn y, z";
+  const std::string_view text =
+      "x: f32[2, 2]\ny = nonzero(x) count=u0\nz = iota() dtype=i64 shape=[u0] axis=0\nreturn y, z";
   const auto out = checked(run_text(text, {f32({2, 2}, {0, 1, kNan, 0})}));
   EXPECT_EQ(sizes_of(out[0]), (Ints{2, 2}));
   expect_numbers(out[0], {0, 1, 1, 0});
@@ -211,14 +264,28 @@ TEST(EvalLate, NonZeroBindsItsCount) {
 }
 
 TEST(EvalLate, NonZeroOfAScalarHasNoCoordinates) {
-  EXPECT_EQ(sizes_of(checked(run_text("x: f32[]\ny = nonzero(x) count=u0\nreturn y", {f32({}, {3})}))[0]), (Ints{1, 0}));
-  EXPECT_EQ(sizes_of(checked(run_text("x: f32[]\ny = nonzero(x) count=u0\nreturn y", {f32({}, {0})}))[0]), (Ints{0, 0}));
+  EXPECT_EQ(sizes_of(checked(run_text("x: f32[]\ny = nonzero(x) count=u0\nreturn y", {f32({}, {3})}))[0]),
+            (Ints{1, 0}));
+  EXPECT_EQ(sizes_of(checked(run_text("x: f32[]\ny = nonzero(x) count=u0\nreturn y", {f32({}, {0})}))[0]),
+            (Ints{0, 0}));
 }
 
 TEST(EvalLate, ItemBecomesASize) {
   const std::string_view text = "n: i64[]\nx: f32[1]\nitem(n) symbol=u0\ny = expand(x) shape=[2*u0]\nreturn y";
   expect_numbers(checked(run_text(text, {i64({}, {2}), f32({1}, {5})}))[0], {5, 5, 5, 5});
   EXPECT_EQ(error_text(run_text(text, {i64({}, {-1}), f32({1}, {5})})), "'y' = expand: size -2 of axis 0 is negative");
+}
+
+TEST(EvalLate, AnImpossibleSizeIsAnErrorNotACrash) {
+  const std::string_view text = "n: i64[]\nx: f32[1]\nitem(n) symbol=u0\ny = expand(x) shape=[u0, u0]\nreturn y";
+  EXPECT_EQ(error_text(run_text(text, {store(DType::kI64, {}, Elements<std::int64_t>{INT64_MAX}), f32({1}, {5})})),
+            "'y' = expand: the sizes up to axis 0 = 9223372036854775807 exceed any memory");
+}
+
+TEST(EvalLate, ASizeThatOverflowsIsAnError) {
+  const std::string_view text = "n: i64[]\nx: f32[1]\nitem(n) symbol=u0\ny = expand(x) shape=[2*u0]\nreturn y";
+  const Tensor n = store(DType::kI64, {}, Elements<std::int64_t>{INT64_MAX});
+  EXPECT_NE(error_text(run_text(text, {n, f32({1}, {5})})).find("overflow"), std::string::npos);
 }
 
 TEST(EvalLate, UniqueSortsCountsAndInverts) {

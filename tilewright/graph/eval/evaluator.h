@@ -1,5 +1,6 @@
-// Evaluator: one run of the oracle over a graph and its regions. A frame holds the values and symbols of one graph while it
-// runs; a region gets a frame of its own, with a copy of the symbols. Writes of `assign` wait until the run has succeeded.
+// Evaluator: one run of the oracle over a graph and its regions. A frame holds the values and symbols of one graph
+// while it runs; a region gets a frame of its own, with a copy of the symbols. Writes of `assign` wait until the run
+// has succeeded.
 #pragma once
 
 #include "tilewright/graph/eval/eval.h"

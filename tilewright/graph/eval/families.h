@@ -1,6 +1,6 @@
-// What the oracle does with one node, one function per family of ops. A function sees inputs in row-major memory and complete
-// attributes, computes its result sizes itself (the walk compares them with the inferred type), and names what is wrong
-// without naming the node, which the walk adds.
+// What the oracle does with one node, one function per family of ops. A function sees inputs in row-major memory and
+// complete attributes, computes its result sizes itself (the walk compares them with the inferred type), and names what
+// is wrong without naming the node, which the walk adds.
 #pragma once
 
 #include "tilewright/graph/eval/elements.h"
@@ -35,7 +35,8 @@ Results eval_random(const EvalCall& call);
 Results eval_late(const EvalCall& call);
 Results eval_composite(const EvalCall& call);
 
-// Elementwise arithmetic, one element at a time (elementwise_float.cc, elementwise_integer.cc). `dtype` is that of the inputs.
+// Elementwise arithmetic, one element at a time (elementwise_float.cc, elementwise_integer.cc). `dtype` is that of the
+// inputs.
 double float_unary(Op op, double x);
 double float_binary(Op op, DType dtype, double a, double b);
 std::int64_t integer_unary(Op op, DType dtype, std::int64_t x);

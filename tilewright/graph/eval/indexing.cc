@@ -1,5 +1,5 @@
-// Ops that read or write at positions given by index tensors. Negative indices count from the end; one out of range is an
-// error that names it. Writes happen in the order of the index, so that the last of equal positions wins.
+// Ops that read or write at positions given by index tensors. Negative indices count from the end; one out of range is
+// an error that names it. Writes happen in the order of the index, so that the last of equal positions wins.
 #include <algorithm>
 
 #include "tilewright/graph/eval/families.h"
@@ -68,7 +68,8 @@ struct Indexed {
   Positions positions;  // of each of its elements in x
 };
 
-// numpy's rule: index tensors broadcast together; their axes replace the indexed ones if these are adjacent, else go in front.
+// numpy's rule: index tensors broadcast together; their axes replace the indexed ones if these are adjacent, else go in
+// front.
 Result<Indexed> indexed(const Tensor& x, std::span<const Tensor> indices, const Ints& axes) {
   TW_ASSIGN(const Ints shared, broadcast_sizes(indices));
   std::vector<Positions> entries;
@@ -166,8 +167,9 @@ Results update_slice(const EvalCall& call) {
   TW_ASSIGN(const Ints start, call.sizes("start"));
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t count = updates.sizes()[axis];
-    const std::int64_t end = count == 0 ? start[axis] : start[axis] + (count - 1) * step[axis] + 1;
-    if (start[axis] < 0 || end > x.sizes()[axis]) {
+    const std::int64_t room = x.sizes()[axis] - 1;  // the last position
+    const bool inside = start[axis] >= 0 && start[axis] <= room && count - 1 <= (room - start[axis]) / step[axis];
+    if (start[axis] < 0 || (count > 0 && !inside)) {
       return fail(ErrorKind::kIndexOutOfRange, "an update of {} from {} does not lie in axis {} of size {}", count,
                   start[axis], axis, x.sizes()[axis]);
     }
@@ -186,7 +188,8 @@ Results update_slice(const EvalCall& call) {
 Results eval_indexing(const EvalCall& call) {
   const Tensor& x = call.in[0];
   switch (call.op) {
-    case Op::kGather: return gather(x, call.in[1], call.axis());
+    case Op::kGather:
+      return gather(x, call.in[1], call.axis());
     case Op::kGatherElements: {
       TW_ASSIGN(const Positions positions, along_axis(x, call.in[1], call.axis()));
       return std::vector<Tensor>{read(x, sizes_of(call.in[1]), positions)};
@@ -195,10 +198,14 @@ Results eval_indexing(const EvalCall& call) {
       TW_ASSIGN(const Indexed source, indexed(x, call.in.subspan(1), call.attrs.ints("axes")));
       return std::vector<Tensor>{read(x, source.sizes, source.positions)};
     }
-    case Op::kIndexPut: return index_put(call);
-    case Op::kScatterElements: return scatter_elements(call);
-    case Op::kUpdateSlice: return update_slice(call);
-    default: break;
+    case Op::kIndexPut:
+      return index_put(call);
+    case Op::kScatterElements:
+      return scatter_elements(call);
+    case Op::kUpdateSlice:
+      return update_slice(call);
+    default:
+      break;
   }
   TW_CHECK(false, info(call.op).text);
   return std::vector<Tensor>{};

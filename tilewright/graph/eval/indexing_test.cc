@@ -55,14 +55,14 @@ TEST(EvalIndexing, IndicesBroadcastTogether) {
 }
 
 TEST(EvalIndexing, IndexPutLastOfEqualPositionsWins) {
-  const Tensor out = run_op(Op::kIndexPut, {f32({3}, {1, 2, 3}), f32({3}, {7, 8, 9}), i64({3}, {0, -1, 0})},
-                            {{"axes", Ints{0}}});
+  const Tensor out =
+      run_op(Op::kIndexPut, {f32({3}, {1, 2, 3}), f32({3}, {7, 8, 9}), i64({3}, {0, -1, 0})}, {{"axes", Ints{0}}});
   expect_numbers(out, {9, 2, 8});
 }
 
 TEST(EvalIndexing, IndexPutAccumulatesAndBroadcastsValues) {
-  const Tensor out = run_op(Op::kIndexPut, {kX, f32({}, {10}), i64({3}, {1, 1, 0})},
-                            {{"axes", Ints{0}}, {"accumulate", true}});
+  const Tensor out =
+      run_op(Op::kIndexPut, {kX, f32({}, {10}), i64({3}, {1, 1, 0})}, {{"axes", Ints{0}}, {"accumulate", true}});
   expect_numbers(out, {11, 12, 13, 24, 25, 26});
 }
 

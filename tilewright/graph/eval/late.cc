@@ -30,8 +30,8 @@ Results item(const EvalCall& call) {
   if (x.count() != 1) {
     return fail(ErrorKind::kShapeMismatch, "a tensor of one element is needed, got {} elements", x.count());
   }
-  const HostValue value = is_float(x.dtype()) ? HostValue::of(load<double>(x)[0])
-                                              : HostValue::of(load<std::int64_t>(x)[0]);
+  const HostValue value =
+      is_float(x.dtype()) ? HostValue::of(load<double>(x)[0]) : HostValue::of(load<std::int64_t>(x)[0]);
   TW_TRY(call.symbols.meet(call.attrs.dim("symbol"), value, "symbol"));
   return std::vector<Tensor>{};
 }
@@ -65,10 +65,14 @@ Results unique(const EvalCall& call) {
 
 Results eval_late(const EvalCall& call) {
   switch (call.op) {
-    case Op::kNonZero: return nonzero(call);
-    case Op::kItem: return item(call);
-    case Op::kUnique: return visit_lane(call.in[0].dtype(), [&]<typename T>() { return unique<T>(call); });
-    default: break;
+    case Op::kNonZero:
+      return nonzero(call);
+    case Op::kItem:
+      return item(call);
+    case Op::kUnique:
+      return visit_lane(call.in[0].dtype(), [&]<typename T>() { return unique<T>(call); });
+    default:
+      break;
   }
   TW_CHECK(false, info(call.op).text);
   return std::vector<Tensor>{};

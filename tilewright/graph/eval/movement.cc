@@ -1,4 +1,5 @@
-// Ops that move elements and compute nothing. Each says, for every index of the result, which element of x stands there.
+// Ops that move elements and compute nothing. Each says, for every index of the result, which element of x stands
+// there.
 #include <algorithm>
 
 #include "tilewright/graph/eval/families.h"
@@ -7,7 +8,7 @@ namespace tilewright {
 namespace {
 
 Result<Tensor> reshape(const Tensor& x, const Ints& sizes) {
-  TW_TRY(check_not_negative(sizes));
+  TW_TRY(check_sizes(sizes));
   if (product(sizes) != x.count()) {
     return fail(ErrorKind::kShapeMismatch, "element counts differ: {} and {}", x.count(), product(sizes));
   }
@@ -29,10 +30,11 @@ Result<Tensor> slice(const Tensor& x, const Ints& start, const Ints& stop, const
   Ints sizes(x.rank());
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
     if (start[axis] < 0 || stop[axis] < start[axis] || stop[axis] > x.sizes()[axis]) {
-      return fail(ErrorKind::kIndexOutOfRange, "slice {}:{} does not lie in axis {} of size {}", start[axis], stop[axis],
-                  axis, x.sizes()[axis]);
+      return fail(ErrorKind::kIndexOutOfRange, "slice {}:{} does not lie in axis {} of size {}", start[axis],
+                  stop[axis], axis, x.sizes()[axis]);
     }
-    sizes[axis] = (stop[axis] - start[axis] + step[axis] - 1) / step[axis];
+    const std::int64_t extent = stop[axis] - start[axis];
+    sizes[axis] = extent / step[axis] + (extent % step[axis] != 0 ? 1 : 0);  // a huge step must not overflow
   }
   Ints source(x.rank());
   return copy_elements(x, sizes, [&](const Ints& index) {
@@ -61,9 +63,9 @@ Result<Tensor> pad(const Tensor& x, const Tensor& value, const Ints& low, const 
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
     TW_TRY(check_pad(x, mode, axis, low[axis]));
     TW_TRY(check_pad(x, mode, axis, high[axis]));
-    sizes[axis] = x.sizes()[axis] + low[axis] + high[axis];
+    sizes[axis] = plus(plus(x.sizes()[axis], low[axis]), high[axis]);
   }
-  TW_TRY(check_not_negative(sizes));
+  TW_TRY(check_sizes(sizes));
   Tensor out(x.dtype(), sizes);
   std::int64_t to = 0;
   Ints source(x.rank());
@@ -92,8 +94,9 @@ Result<Tensor> concat(std::span<const Tensor> in, std::size_t axis) {
   }
   Tensor out(in[0].dtype(), sizes);
   std::int64_t to = 0;
+  Ints source;
   for_each_index(sizes, [&](const Ints& index) {
-    Ints source = index;
+    source = index;
     std::size_t which = 0;
     while (source[axis] >= in[which].sizes()[axis]) source[axis] -= in[which++].sizes()[axis];
     copy_element(in[which], position(source, in[which].sizes()), out, to++);
@@ -102,8 +105,9 @@ Result<Tensor> concat(std::span<const Tensor> in, std::size_t axis) {
 }
 
 Tensor flip(const Tensor& x, const Ints& axes) {
+  Ints source;
   return copy_elements(x, sizes_of(x), [&](const Ints& index) {
-    Ints source = index;
+    source = index;
     for (const std::int64_t entry : axes) {
       const auto axis = static_cast<std::size_t>(entry);
       source[axis] = x.sizes()[axis] - 1 - source[axis];
@@ -116,18 +120,22 @@ Result<Tensor> move(const EvalCall& call) {
   const Tensor& x = call.in[0];
   const Attrs& attrs = call.attrs;
   switch (call.op) {
-    case Op::kBitcast: return Tensor(attrs.dtype("dtype"), sizes_of(x), Ints(x.strides().begin(), x.strides().end()),
-                                     x.data(), x.owner());
-    case Op::kTranspose: return transpose(x, attrs.ints("perm"));
-    case Op::kConcat: return concat(call.in, call.axis());
-    case Op::kFlip: return flip(x, attrs.ints("axes"));
+    case Op::kBitcast:
+      return Tensor(attrs.dtype("dtype"), sizes_of(x), Ints(x.strides().begin(), x.strides().end()), x.data(),
+                    x.owner());
+    case Op::kTranspose:
+      return transpose(x, attrs.ints("perm"));
+    case Op::kConcat:
+      return concat(call.in, call.axis());
+    case Op::kFlip:
+      return flip(x, attrs.ints("axes"));
     case Op::kReshape: {
       TW_ASSIGN(const Ints sizes, call.sizes("shape"));
       return reshape(x, sizes);
     }
     case Op::kExpand: {
       TW_ASSIGN(const Ints sizes, call.sizes("shape"));
-      TW_TRY(check_not_negative(sizes));
+      TW_TRY(check_sizes(sizes));
       return expand(x, sizes);
     }
     case Op::kSlice: {
@@ -141,7 +149,8 @@ Result<Tensor> move(const EvalCall& call) {
       const Tensor value = call.in.size() > 1 ? call.in[1] : Tensor::zeros(x.dtype(), {});
       return pad(x, value, low, high, attrs.text("mode"));
     }
-    default: break;
+    default:
+      break;
   }
   TW_CHECK(false, info(call.op).text);
   return x;

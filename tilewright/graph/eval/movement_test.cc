@@ -38,6 +38,11 @@ TEST(EvalMovement, SliceOfNothing) {
   EXPECT_EQ(run_op(Op::kSlice, {f32({2}, {1, 2})}, attrs).count(), 0);
 }
 
+TEST(EvalMovement, SliceWithAHugeStepTakesOne) {
+  const Attrs attrs{{"start", Dims{1}}, {"stop", Dims{3}}, {"step", Ints{INT64_MAX - 2}}};
+  expect_numbers(run_op(Op::kSlice, {f32({3}, {1, 2, 3})}, attrs), {2});
+}
+
 TEST(EvalMovement, SliceOutsideIsAnError) {
   const Attrs attrs{{"start", Dims{1}}, {"stop", Dims{4}}, {"step", Ints{1}}};
   EXPECT_EQ(error_text(try_op_unseen(Op::kSlice, {f32({3}, {1, 2, 3})}, attrs)),
@@ -55,7 +60,9 @@ TEST(EvalMovement, PadModes) {
   EXPECT_EQ(padded("circular", 3, 1), (Numbers{1, 2, 3, 1, 2, 3, 1}));
 }
 
-TEST(EvalMovement, NegativePadCrops) { EXPECT_EQ(padded("constant", -1, 1), (Numbers{2, 3, 0})); }
+TEST(EvalMovement, NegativePadCrops) {
+  EXPECT_EQ(padded("constant", -1, 1), (Numbers{2, 3, 0}));
+}
 
 TEST(EvalMovement, PadWithAValue) {
   const Attrs attrs{{"low", Dims{1, 0}}, {"high", Dims{0, 1}}};
@@ -69,7 +76,8 @@ TEST(EvalMovement, ReflectPadThatReachesTooFarIsAnError) {
 }
 
 TEST(EvalMovement, ConcatWithAnEmptyPart) {
-  const Tensor out = run_op(Op::kConcat, {f32({2, 1}, {1, 2}), f32({2, 0}, {}), f32({2, 2}, {3, 4, 5, 6})}, {{"axis", 1}});
+  const Tensor out =
+      run_op(Op::kConcat, {f32({2, 1}, {1, 2}), f32({2, 0}, {}), f32({2, 2}, {3, 4, 5, 6})}, {{"axis", 1}});
   EXPECT_EQ(sizes_of(out), (Ints{2, 3}));
   expect_numbers(out, {1, 3, 4, 2, 5, 6});
 }

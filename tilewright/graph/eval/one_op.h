@@ -20,10 +20,18 @@ inline Tensor tensor(DType dtype, Ints sizes, const Numbers& numbers) {
   if (is_float(dtype)) return store(dtype, std::move(sizes), numbers);
   return store(dtype, std::move(sizes), Elements<std::int64_t>(numbers.begin(), numbers.end()));
 }
-inline Tensor f32(Ints sizes, const Numbers& numbers) { return tensor(DType::kF32, std::move(sizes), numbers); }
-inline Tensor f64(Ints sizes, const Numbers& numbers) { return tensor(DType::kF64, std::move(sizes), numbers); }
-inline Tensor i64(Ints sizes, const Numbers& numbers) { return tensor(DType::kI64, std::move(sizes), numbers); }
-inline Tensor boolean(Ints sizes, const Numbers& numbers) { return tensor(DType::kBool, std::move(sizes), numbers); }
+inline Tensor f32(Ints sizes, const Numbers& numbers) {
+  return tensor(DType::kF32, std::move(sizes), numbers);
+}
+inline Tensor f64(Ints sizes, const Numbers& numbers) {
+  return tensor(DType::kF64, std::move(sizes), numbers);
+}
+inline Tensor i64(Ints sizes, const Numbers& numbers) {
+  return tensor(DType::kI64, std::move(sizes), numbers);
+}
+inline Tensor boolean(Ints sizes, const Numbers& numbers) {
+  return tensor(DType::kBool, std::move(sizes), numbers);
+}
 
 // Elements in row-major order.
 inline Numbers numbers(const Tensor& tensor) {
@@ -32,7 +40,8 @@ inline Numbers numbers(const Tensor& tensor) {
   return Numbers(elements.begin(), elements.end());
 }
 
-// One node over inputs of exactly these sizes. The builder may refuse what it can see to be wrong; use `late` to hide sizes.
+// One node over inputs of exactly these sizes. The builder may refuse what it can see to be wrong; use `late` to hide
+// sizes.
 inline Outcome try_op(Op op, std::vector<Tensor> inputs, Attrs attrs = {}) {
   Graph graph;
   std::vector<ValueId> values;
@@ -54,7 +63,8 @@ inline Outcome try_op_unseen(Op op, std::vector<Tensor> inputs, Attrs attrs = {}
   int next = 0;
   for (const Tensor& input : inputs) {
     TensorType type{input.dtype(), {}};
-    for (std::size_t axis = 0; axis < input.rank(); ++axis) type.shape.push_back(Dim::symbol("s" + std::to_string(next++)));
+    for (std::size_t axis = 0; axis < input.rank(); ++axis)
+      type.shape.push_back(Dim::symbol("s" + std::to_string(next++)));
     values.push_back(graph.add_input(type, "x"));
   }
   Builder builder(graph);
@@ -76,7 +86,9 @@ inline Tensor run_op(Op op, std::vector<Tensor> inputs, Attrs attrs = {}) {
   return checked(try_op(op, std::move(inputs), std::move(attrs)))[0];
 }
 
-inline std::string error_text(const Outcome& outcome) { return outcome.ok() ? "no error" : outcome.error().message; }
+inline std::string error_text(const Outcome& outcome) {
+  return outcome.ok() ? "no error" : outcome.error().message;
+}
 
 // A graph in text form.
 inline Outcome run_text(std::string_view text, std::vector<Tensor> inputs, const EvalOptions& options = {}) {

@@ -1,5 +1,5 @@
-// Ops that compare the elements of a line with each other: argmax, argmin, sort, topk. A nan is larger than every number,
-// except that argmin finds it first, as torch does. Equal elements keep their order.
+// Ops that compare the elements of a line with each other: argmax, argmin, sort, topk. A nan is larger than every
+// number, except that argmin finds it first, as torch does. Equal elements keep their order.
 #include <algorithm>
 #include <numeric>
 

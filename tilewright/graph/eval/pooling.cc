@@ -1,4 +1,5 @@
-// Pools: the largest element, or the mean, of every window. Pads are never an element of max_pool; avg_pool counts them or not.
+// Pools: the largest element, or the mean, of every window. Pads are never an element of max_pool; avg_pool counts them
+// or not.
 #include "tilewright/graph/eval/window.h"
 
 namespace tilewright {
@@ -14,7 +15,8 @@ void for_each_element(const Window& window, const Tensor& x, const Ints& index, 
   });
 }
 
-// A nan counts as largest; of equals the first wins, of nans the last, as in torch. A window of pads only has position -1.
+// A nan counts as largest; of equals the first wins, of nans the last, as in torch. A window of pads only has position
+// -1.
 template <typename T>
 Results max_pool(const EvalCall& call, const Window& window, const Ints& sizes) {
   const Tensor& x = call.in[0];

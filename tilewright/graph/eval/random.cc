@@ -7,10 +7,14 @@ namespace {
 
 double uniform(DType dtype, const RandomStream& stream, std::uint64_t i) {
   switch (dtype) {
-    case DType::kF64: return uniform_f64(stream.bits64(i));
-    case DType::kF16: return uniform_f16(stream.bits32(i));
-    case DType::kBF16: return uniform_bf16(stream.bits32(i));
-    default: return uniform_f32(stream.bits32(i));
+    case DType::kF64:
+      return uniform_f64(stream.bits64(i));
+    case DType::kF16:
+      return uniform_f16(stream.bits32(i));
+    case DType::kBF16:
+      return uniform_bf16(stream.bits32(i));
+    default:
+      return uniform_f32(stream.bits32(i));
   }
 }
 
@@ -25,7 +29,7 @@ Results eval_random(const EvalCall& call) {
   const DType dtype = call.attrs.dtype("dtype");
   const std::string& distribution = call.attrs.text("distribution");
   TW_ASSIGN(const Ints sizes, call.sizes("shape"));
-  TW_TRY(check_not_negative(sizes));
+  TW_TRY(check_sizes(sizes));
   const Elements<std::int64_t> key = load<std::int64_t>(call.in[0]);
   if (key.size() != 2) return fail(ErrorKind::kShapeMismatch, "the key must be i64[2]: {} elements", key.size());
   const RandomStream stream{static_cast<std::uint64_t>(key[0]), static_cast<std::uint64_t>(key[1])};

@@ -1,5 +1,5 @@
-// Reductions over any set of axes, and running reductions. Float sums and products are carried in double and rounded once
-// per element that is stored.
+// Reductions over any set of axes, and running reductions. Float sums and products are carried in double and rounded
+// once per element that is stored.
 #include <algorithm>
 
 #include "tilewright/graph/eval/rows.h"
@@ -25,23 +25,33 @@ template <typename T>
 T initial(Op op, DType dtype) {
   switch (op) {
     case Op::kReduceSum:
-    case Op::kReduceAny: return 0;
+    case Op::kReduceAny:
+      return 0;
     case Op::kReduceProd:
-    case Op::kReduceAll: return 1;
-    case Op::kReduceMax: return lowest<T>(dtype);
-    default: return highest<T>(dtype);
+    case Op::kReduceAll:
+      return 1;
+    case Op::kReduceMax:
+      return lowest<T>(dtype);
+    default:
+      return highest<T>(dtype);
   }
 }
 
 template <typename T>
 T reduced(Op op, T so_far, T x) {
   switch (op) {
-    case Op::kReduceSum: return plus(so_far, x);
-    case Op::kReduceProd: return times(so_far, x);
-    case Op::kReduceAny: return so_far != 0 || x != 0;
-    case Op::kReduceAll: return so_far != 0 && x != 0;
-    case Op::kReduceMax: return is_nan(so_far) || (!is_nan(x) && so_far >= x) ? so_far : x;
-    default: return is_nan(so_far) || (!is_nan(x) && so_far <= x) ? so_far : x;
+    case Op::kReduceSum:
+      return plus(so_far, x);
+    case Op::kReduceProd:
+      return times(so_far, x);
+    case Op::kReduceAny:
+      return so_far != 0 || x != 0;
+    case Op::kReduceAll:
+      return so_far != 0 && x != 0;
+    case Op::kReduceMax:
+      return is_nan(so_far) || (!is_nan(x) && so_far >= x) ? so_far : x;
+    default:
+      return is_nan(so_far) || (!is_nan(x) && so_far <= x) ? so_far : x;
   }
 }
 
@@ -53,8 +63,9 @@ Tensor reduce(const EvalCall& call) {
   Elements<T> out(static_cast<std::size_t>(product(kept)), initial<T>(call.op, x.dtype()));
   const Elements<T> elements = load<T>(x);
   std::size_t next = 0;
+  Ints target;
   for_each_index(x.sizes(), [&](const Ints& index) {
-    Ints target = index;
+    target = index;
     for (const std::int64_t axis : axes) target[static_cast<std::size_t>(axis)] = 0;
     T& so_far = out[static_cast<std::size_t>(position(target, kept))];
     so_far = reduced(call.op, so_far, elements[next++]);

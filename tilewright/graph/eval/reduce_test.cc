@@ -96,7 +96,8 @@ TEST(EvalOrder, ArgMaxOfTiesAndNan) {
 }
 
 TEST(EvalOrder, ArgMaxOfNothingIsAnError) {
-  EXPECT_EQ(error_text(try_op_unseen(Op::kArgMax, {f32({0}, {})}, {{"axis", 0}})), "'y' = argmax: axis 0 has no elements");
+  EXPECT_EQ(error_text(try_op_unseen(Op::kArgMax, {f32({0}, {})}, {{"axis", 0}})),
+            "'y' = argmax: axis 0 has no elements");
 }
 
 TEST(EvalOrder, SortIsStableAndPutsNanLast) {

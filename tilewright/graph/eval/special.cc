@@ -8,7 +8,8 @@
 namespace tilewright {
 
 // Start: S. Winitzki, "A handy approximation for the error function and its inverse" (2008), relative error 2e-3.
-// Then Halley's method on erf(y) - x; with erfc where |x| > 1/2, so that 1 - |x|, which is exact there, keeps all digits.
+// Then Halley's method on erf(y) - x; with erfc where |x| > 1/2, so that 1 - |x|, which is exact there, keeps all
+// digits.
 double erfinv(double x) {
   const double magnitude = std::fabs(x);
   if (!(magnitude <= 1)) return std::numeric_limits<double>::quiet_NaN();
@@ -31,7 +32,8 @@ double lgamma(double x) {
   return ::lgamma_r(x, &sign);
 }
 
-// Abramowitz and Stegun, "Handbook of Mathematical Functions": reflection 6.3.7, recurrence 6.3.5, asymptotic series 6.3.18.
+// Abramowitz and Stegun, "Handbook of Mathematical Functions": reflection 6.3.7, recurrence 6.3.5, asymptotic
+// series 6.3.18.
 double digamma(double x) {
   if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
   if (x < 0) {

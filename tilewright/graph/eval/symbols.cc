@@ -30,7 +30,8 @@ Result<HostValue> Symbols::value(Dim dim) const {
 
 Result<std::int64_t> Symbols::integer(Dim dim) const {
   TW_ASSIGN(const HostValue value, this->value(dim));
-  if (value.is_float) return fail(ErrorKind::kInvalidArgument, "expected an integer, got {} = {}", to_string(dim), value.real);
+  if (value.is_float)
+    return fail(ErrorKind::kInvalidArgument, "expected an integer, got {} = {}", to_string(dim), value.real);
   return value.integer;
 }
 

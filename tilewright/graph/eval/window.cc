@@ -3,7 +3,9 @@
 
 namespace tilewright {
 
-Ints spatial_sizes(const Tensor& tensor) { return Ints(tensor.sizes().begin() + 2, tensor.sizes().end()); }
+Ints spatial_sizes(const Tensor& tensor) {
+  return Ints(tensor.sizes().begin() + 2, tensor.sizes().end());
+}
 
 Result<Window> Window::of(const EvalCall& call, Ints size) {
   Window window{std::move(size), call.attrs.ints("stride"), {}, {}, Ints(call.attrs.ints("stride").size(), 1)};
@@ -19,8 +21,8 @@ Result<Ints> Window::slide(const Ints& input) const {
     const std::int64_t reach = (size[i] - 1) * dilation[i] + 1;
     const std::int64_t room = input[i] + low[i] + high[i] - reach;
     if (room < 0) {
-      return fail(ErrorKind::kShapeMismatch, "a window of {} exceeds axis {} of size {} with pads {} and {}", reach, i + 2,
-                  input[i], low[i], high[i]);
+      return fail(ErrorKind::kShapeMismatch, "a window of {} exceeds axis {} of size {} with pads {} and {}", reach,
+                  i + 2, input[i], low[i], high[i]);
     }
     out.push_back(room / stride[i] + 1);
   }
@@ -32,7 +34,7 @@ Result<Ints> Window::spread(const Ints& input, const Ints& output_pad) const {
   for (std::size_t i = 0; i < size.size(); ++i) {
     out.push_back((input[i] - 1) * stride[i] - low[i] - high[i] + dilation[i] * (size[i] - 1) + 1 + output_pad[i]);
   }
-  TW_TRY(check_not_negative(out));
+  TW_TRY(check_sizes(out));
   return out;
 }
 

@@ -1,5 +1,5 @@
-// Window: the geometry that convolutions and pools share. Spatial axes are those from 2 on; the window slides over them with
-// strides, pads and dilation.
+// Window: the geometry that convolutions and pools share. Spatial axes are those from 2 on; the window slides over them
+// with strides, pads and dilation.
 #pragma once
 
 #include "tilewright/graph/eval/families.h"
