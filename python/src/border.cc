@@ -39,17 +39,18 @@ Layout Border::layout(nb::handle sizes, nb::handle strides, nb::handle offset) {
 
 void Border::add_input(std::size_t argument, nb::handle dtype) { inputs_.push_back({argument, to_dtype(dtype), {}}); }
 
-void Border::add_view_input(std::size_t argument, nb::handle dtype, nb::handle sizes, nb::handle strides, nb::handle offset) {
+void Border::add_view_input(std::size_t argument, nb::handle dtype, nb::handle sizes, nb::handle strides, nb::handle offset,
+                            bool is_absolute) {
   inputs_.push_back({argument, to_dtype(dtype), layout(sizes, strides, offset)});
+  inputs_.back().view->is_absolute = is_absolute;
 }
 
 void Border::add_scalar(std::size_t argument, Dim symbol) { scalars_.push_back({argument, symbol, program_.add(symbol)}); }
 
 void Border::add_late(std::size_t output, Dim symbol) { late_.push_back({output, program_.add(symbol)}); }
 
-std::size_t Border::add_value(std::size_t output, nb::object dtype, nb::handle sizes, nb::handle strides,
-                              nb::handle offset) {
-  values_.push_back({output, std::move(dtype), layout(sizes, strides, offset)});
+std::size_t Border::add_value(std::size_t output, nb::object dtype, nb::handle sizes, nb::handle strides) {
+  values_.push_back({output, std::move(dtype), layout(sizes, strides, nb::none())});
   return values_.size() - 1;
 }
 
@@ -112,10 +113,9 @@ void Border::bind_early(Call& call, nb::list arguments) const {
     if (row.view) {
       tensor.sizes = call.integers(program_, row.view->sizes);
       tensor.strides = call.integers(program_, row.view->strides);
-      if (row.view->offset) {
-        const std::int64_t shift = call.integer(program_, *row.view->offset) - storage_offset(arguments[row.argument]);
-        tensor.data += shift * byte_size(row.dtype);
-      }
+      std::int64_t shift = call.integer(program_, *row.view->offset);
+      if (row.view->is_absolute) shift -= storage_offset(arguments[row.argument]);
+      tensor.data += shift * byte_size(row.dtype);
     }
     call.inputs.emplace_back(row.dtype, std::move(tensor.sizes), std::move(tensor.strides), tensor.data);
   }
@@ -154,8 +154,7 @@ std::vector<nb::object> Border::values(Call& call) const {
   for (const ValueRow& row : values_) {
     const auto sizes = call.integers(program_, row.layout.sizes);
     const auto strides = call.integers(program_, row.layout.strides);
-    const std::int64_t offset = row.layout.offset ? call.integer(program_, *row.layout.offset) : 0;
-    values.push_back(new_tensor(empty_strided_, as_strided_, sizes, strides, offset, row.dtype));
+    values.push_back(new_tensor(empty_strided_, sizes, strides, row.dtype));
     copy_to(call.outputs[row.output], sizes, strides, values.back());
   }
   return values;
@@ -179,8 +178,7 @@ nb::list Border::results(Call& call, nb::list arguments) const {
       case ResultKind::kViewOfValue:
       case ResultKind::kViewOfArgument: {
         nb::object base = row.kind == ResultKind::kViewOfArgument ? arguments[row.source] : values[row.source];
-        nb::object start = nb::none();
-        if (row.layout.offset) start = nb::int_(call.integer(program_, *row.layout.offset));
+        const nb::int_ start(storage_offset(base) + call.integer(program_, *row.layout.offset));
         results.append(as_strided_(base, to_tuple(call.integers(program_, row.layout.sizes)),
                                    to_tuple(call.integers(program_, row.layout.strides)), start));
         break;
@@ -197,12 +195,13 @@ void bind_border(nb::module_& module) {
   nb::class_<Border>(module, "Border", "Calls of torch into one compiled graph: arguments in, results out.")
       .def(nb::init<const PyGraph&, nb::object, nb::object>(), "graph"_a, "empty_strided"_a, "as_strided"_a)
       .def("add_input", &Border::add_input, "argument"_a, "dtype"_a)
-      .def("add_view_input", &Border::add_view_input, "argument"_a, "dtype"_a, "sizes"_a, "strides"_a, "offset"_a.none())
+      .def("add_view_input", &Border::add_view_input, "argument"_a, "dtype"_a, "sizes"_a, "strides"_a, "offset"_a,
+           "is_absolute"_a)
       .def("add_scalar", &Border::add_scalar, "argument"_a, "symbol"_a)
       .def("add_late", &Border::add_late, "output"_a, "symbol"_a)
-      .def("add_value", &Border::add_value, "output"_a, "dtype"_a, "sizes"_a, "strides"_a, "offset"_a)
+      .def("add_value", &Border::add_value, "output"_a, "dtype"_a, "sizes"_a, "strides"_a)
       .def("add_result", &Border::add_result, "is_argument"_a, "source"_a)
-      .def("add_view", &Border::add_view, "of_argument"_a, "source"_a, "sizes"_a, "strides"_a, "offset"_a.none())
+      .def("add_view", &Border::add_view, "of_argument"_a, "source"_a, "sizes"_a, "strides"_a, "offset"_a)
       .def("add_number", &Border::add_number, "value"_a, "type"_a)
       .def("add_constant", &Border::add_constant, "value"_a.none())
       .def("set_host_call", &Border::set_host_call, "host_call"_a)

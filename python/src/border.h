@@ -21,7 +21,8 @@ using Slot = DimProgram::Slot;
 // A layout whose numbers are known when symbols are bound. Strides and offset in elements.
 struct Layout {
   std::vector<Slot> sizes, strides;
-  std::optional<Slot> offset;  // into the storage; unset: where the tensor that is viewed begins
+  std::optional<Slot> offset;
+  bool is_absolute = false;    // offset counts from the start of the storage, else from the start of the viewed tensor
 };
 
 struct InputRow {   // one graph input
@@ -69,11 +70,12 @@ class Border {
       : graph_(graph.graph), empty_strided_(std::move(empty_strided)), as_strided_(std::move(as_strided)) {}
 
   void add_input(std::size_t argument, nb::handle dtype);
-  void add_view_input(std::size_t argument, nb::handle dtype, nb::handle sizes, nb::handle strides, nb::handle offset);
+  void add_view_input(std::size_t argument, nb::handle dtype, nb::handle sizes, nb::handle strides, nb::handle offset,
+                      bool is_absolute);
   void add_scalar(std::size_t argument, Dim symbol);
   void add_late(std::size_t output, Dim symbol);
   // Returns the number of the value, which results name.
-  std::size_t add_value(std::size_t output, nb::object dtype, nb::handle sizes, nb::handle strides, nb::handle offset);
+  std::size_t add_value(std::size_t output, nb::object dtype, nb::handle sizes, nb::handle strides);
   void add_result(bool is_argument, std::size_t source);
   void add_view(bool of_argument, std::size_t source, nb::handle sizes, nb::handle strides, nb::handle offset);
   void add_number(Dim value, char type);

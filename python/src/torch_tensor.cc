@@ -76,14 +76,10 @@ nb::tuple to_tuple(const std::vector<std::int64_t>& numbers) {
   return nb::steal<nb::tuple>(tuple);
 }
 
-nb::object new_tensor(nb::handle empty_strided, nb::handle as_strided, const std::vector<std::int64_t>& sizes,
-                      const std::vector<std::int64_t>& strides, std::int64_t offset, nb::handle dtype) {
+nb::object new_tensor(nb::handle empty_strided, const std::vector<std::int64_t>& sizes,
+                      const std::vector<std::int64_t>& strides, nb::handle dtype) {
   using namespace nb::literals;
-  if (offset == 0) return empty_strided(to_tuple(sizes), to_tuple(strides), "dtype"_a = dtype);
-  std::int64_t span = offset + 1;
-  for (std::size_t i = 0; i < sizes.size(); ++i) span += sizes[i] > 0 ? (sizes[i] - 1) * strides[i] : 0;
-  nb::object storage = empty_strided(nb::make_tuple(span), nb::make_tuple(1), "dtype"_a = dtype);
-  return as_strided(storage, to_tuple(sizes), to_tuple(strides), nb::int_(offset));
+  return empty_strided(to_tuple(sizes), to_tuple(strides), "dtype"_a = dtype);
 }
 
 void copy_to(const Tensor& source, const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,

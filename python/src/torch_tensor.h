@@ -19,9 +19,8 @@ struct TorchTensor {
 TorchTensor read_tensor(nb::handle tensor);
 std::int64_t storage_offset(nb::handle tensor);
 nb::tuple to_tuple(const std::vector<std::int64_t>& numbers);
-// A new tensor with these strides that begins `offset` elements into its storage.
-nb::object new_tensor(nb::handle empty_strided, nb::handle as_strided, const std::vector<std::int64_t>& sizes,
-                      const std::vector<std::int64_t>& strides, std::int64_t offset, nb::handle dtype);
+nb::object new_tensor(nb::handle empty_strided, const std::vector<std::int64_t>& sizes,
+                      const std::vector<std::int64_t>& strides, nb::handle dtype);
 // Writes `source` into the memory of a torch tensor of this layout. An error if the sizes differ.
 void copy_to(const Tensor& source, const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
              nb::handle tensor);

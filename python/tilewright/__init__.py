@@ -1,0 +1,3 @@
+"""Tilewright: dynamic tensor programs, compiled in microseconds and run by a bytecode VM."""
+
+from __future__ import annotations

@@ -1,0 +1,212 @@
+"""Bindings of the Tilewright library."""
+
+from collections.abc import Sequence
+import enum
+
+from numpy.typing import NDArray
+
+
+class DType(enum.Enum):
+    """Element type of a tensor."""
+
+    f32 = 0
+
+    f64 = 1
+
+    f16 = 2
+
+    bf16 = 3
+
+    i8 = 4
+
+    u8 = 5
+
+    i16 = 6
+
+    i32 = 7
+
+    i64 = 8
+
+    bool = 9
+
+def byte_size(dtype: DType) -> int:
+    """Bytes of one element."""
+
+class Dim:
+    """
+    A size or host scalar: a number, or an expression over symbols that a call binds.
+    """
+
+    def __init__(self, value: object) -> None: ...
+
+    @staticmethod
+    def symbol(name: str) -> Dim: ...
+
+    @staticmethod
+    def float_symbol(name: str) -> Dim: ...
+
+    @staticmethod
+    def make(operation: str, *operands) -> Dim:
+        """`operation` (a name of dim_ops.def) of the operands."""
+
+    @staticmethod
+    def parse(text: str) -> Dim: ...
+
+    @property
+    def constant(self) -> object:
+        """The number, or None if it depends on symbols."""
+
+    @property
+    def is_float(self) -> bool: ...
+
+    @property
+    def is_symbol(self) -> bool: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def symbols(self) -> list[Dim]: ...
+
+    def __add__(self, arg: object, /) -> Dim: ...
+
+    def __radd__(self, arg: object, /) -> Dim: ...
+
+    def __sub__(self, arg: object, /) -> Dim: ...
+
+    def __rsub__(self, arg: object, /) -> Dim: ...
+
+    def __mul__(self, arg: object, /) -> Dim: ...
+
+    def __rmul__(self, arg: object, /) -> Dim: ...
+
+    def __floordiv__(self, arg: object, /) -> Dim: ...
+
+    def __mod__(self, arg: object, /) -> Dim: ...
+
+    def __neg__(self) -> Dim: ...
+
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+class Tensor:
+    """A strided view of memory with an owner."""
+
+    def __init__(self, array: object) -> None:
+        """A view of a numpy array or of anything with DLPack; it is kept alive."""
+
+    @staticmethod
+    def from_pointer(dtype: object, sizes: Sequence[int], address: int, strides: object | None = None, owner: object | None = None) -> Tensor:
+        """
+        A view of memory at an address. Strides in elements; owner is kept alive.
+        """
+
+    def copy(self) -> Tensor:
+        """The same values in contiguous memory of its own."""
+
+    def numpy(self) -> NDArray:
+        """A numpy array over the same memory."""
+
+    def __dlpack__(self, **kwargs) -> object: ...
+
+    def __dlpack_device__(self) -> tuple: ...
+
+    @property
+    def dtype(self) -> DType: ...
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def shape(self) -> tuple: ...
+
+    @property
+    def strides(self) -> tuple: ...
+
+def ops() -> list:
+    """The names of all graph operators."""
+
+class Graph:
+    """A program over tensors with symbolic dims."""
+
+    def __init__(self, name: str = '') -> None: ...
+
+    @staticmethod
+    def parse(text: str) -> Graph:
+        """The graph that `str(graph)` printed."""
+
+    def add_input(self, dtype: object, shape: object, name: str, weight: bool = False) -> int: ...
+
+    def add_scalar_input(self, symbol: Dim) -> None: ...
+
+    def add_capture(self, outer: int, dtype: object, shape: object, name: str) -> int: ...
+
+    def op(self, op: str, inputs: Sequence[int], attrs: dict = {}, regions: list = [], name: str = '') -> list[int]:
+        """Appends a node and returns the ids of its results. Regions are copied."""
+
+    def host_call(self, target: int, inputs: Sequence[int], results: list, name: str = '') -> list[int]:
+        """
+        Appends a call of the host's function `target` with results of the given (dtype, shape).
+        """
+
+    def set_outputs(self, outputs: Sequence[int], names: Sequence[str] = []) -> None: ...
+
+    def type(self, value: int) -> tuple:
+        """(dtype, shape) of a value."""
+
+    def set_range(self, symbol: Dim, low: int, high: int) -> None: ...
+
+    def set_divisor(self, symbol: Dim, divisor: int) -> None: ...
+
+    def set_equal(self, a: Dim, b: Dim) -> None: ...
+
+    def verify(self) -> None:
+        """Raises if the graph is not well formed."""
+
+    def nodes(self) -> list[tuple[str, dict]]:
+        """(op, attributes) of each node in order."""
+
+    @property
+    def inputs(self) -> list[int]: ...
+
+    @property
+    def outputs(self) -> list[int]: ...
+
+    def __str__(self) -> str: ...
+
+def eval(graph: Graph, inputs: Sequence[Tensor], scalars: dict = {}, host_call: object | None = None) -> list[Tensor]:
+    """
+    Runs a graph by the oracle: naive and slow. Assign writes into the given inputs.
+    """
+
+class Border:
+    """Calls of torch into one compiled graph: arguments in, results out."""
+
+    def __init__(self, graph: Graph, empty_strided: object, as_strided: object) -> None: ...
+
+    def add_input(self, argument: int, dtype: object) -> None: ...
+
+    def add_view_input(self, argument: int, dtype: object, sizes: object, strides: object, offset: object, is_absolute: bool) -> None: ...
+
+    def add_scalar(self, argument: int, symbol: Dim) -> None: ...
+
+    def add_late(self, output: int, symbol: Dim) -> None: ...
+
+    def add_value(self, output: int, dtype: object, sizes: object, strides: object) -> int: ...
+
+    def add_result(self, is_argument: bool, source: int) -> None: ...
+
+    def add_view(self, of_argument: bool, source: int, sizes: object, strides: object, offset: object) -> None: ...
+
+    def add_number(self, value: Dim, type: str) -> None: ...
+
+    def add_constant(self, value: object | None) -> None: ...
+
+    def set_host_call(self, host_call: object) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def __call__(self, arguments: list) -> list: ...

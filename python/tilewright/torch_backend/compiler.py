@@ -1,0 +1,135 @@
+"""Compiles the graphs that AOTAutograd hands over, and keeps a record of each for explain()."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from .border import BorderBuilder
+from .dims import UnknownExpression
+from .host_calls import HostCalls
+from .lowering import NotRepresentable
+
+Call = Callable[[list[Any]], Sequence[Any]]
+
+
+@dataclass
+class Settings:
+    """Options of torch.compile(backend="tilewright", options={...})."""
+
+    fallback: str = "torch"  # or "error"
+
+    @staticmethod
+    def read(options: dict[str, Any] | None) -> Settings:
+        options = dict(options or {})
+        settings = Settings(fallback=options.pop("fallback", "torch"))
+        if settings.fallback not in ("torch", "error"):
+            raise ValueError(f"option 'fallback' must be 'torch' or 'error': {settings.fallback!r}")
+        if options:
+            raise ValueError(f"unknown options: {', '.join(map(repr, options))}; known: 'fallback'")
+        return settings
+
+
+@dataclass(eq=False)
+class CompiledGraph:
+    """One graph given to the backend: how it runs, and what explain() says of it."""
+
+    kind: str  # inference, forward or backward
+    backend_id: str
+    num_nodes: int
+    text: str = ""
+    whole_on_torch: str = ""  # the reason, if torch runs all of it
+    host_calls: HostCalls = field(default_factory=HostCalls)
+    calls: int = 0
+    run: Call = field(default=lambda _: [], repr=False)
+
+    def fallbacks(self) -> dict[str, str]:
+        """Op -> reason, for the ops that run on torch inside this graph."""
+        return {function.name: function.reason for function in self.host_calls.functions}
+
+
+class Records:
+    """The compiled graphs that are alive, for explain() and stats()."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._graphs: list[weakref.ref[CompiledGraph]] = []
+
+    def add(self, graph: CompiledGraph) -> None:
+        with self._lock:
+            self._graphs = [ref for ref in self._graphs if ref() is not None]
+            self._graphs.append(weakref.ref(graph))
+
+    def all(self) -> list[CompiledGraph]:
+        with self._lock:
+            found = [ref() for ref in self._graphs]
+        return [graph for graph in found if graph is not None]
+
+
+RECORDS = Records()
+
+
+def boxed(graph: CompiledGraph) -> Call:
+    """The callable that AOTAutograd gets: one list of arguments, which it empties."""
+    run = graph.run
+
+    def call(arguments: list[Any]) -> Sequence[Any]:
+        results = run(arguments)
+        arguments.clear()
+        return results
+
+    call._boxed_call = True  # type: ignore[attr-defined]
+    call.tilewright_graph = graph  # type: ignore[attr-defined]
+    return call
+
+
+def on_torch(module: GraphModule) -> Call:
+    """Runs the FX graph by torch."""
+
+    def call(arguments: list[Any]) -> Sequence[Any]:
+        return module(*arguments)
+
+    return call
+
+
+def compile_module(module: GraphModule, kind: str, backend_id: str, settings: Settings) -> Call:
+    """Compiles one AOT graph. What the library cannot express runs on torch, unless settings.fallback is "error"."""
+    graph = CompiledGraph(kind, backend_id, len(module.graph.nodes))
+    RECORDS.add(graph)
+    if kind == "backward":
+        graph.whole_on_torch = "backward graphs run on torch"
+        graph.run = on_torch(module)
+        return boxed(graph)
+    builder = BorderBuilder(module, static_inputs(), backend_id)
+    try:
+        graph.run = builder.build()
+        graph.host_calls = builder.host_calls
+        graph.text = str(builder.lowering.graph)
+    except (NotRepresentable, UnknownExpression) as error:
+        graph.whole_on_torch = str(error)
+        graph.run = on_torch(module)
+    refuse_fallbacks(graph, settings)
+    return boxed(graph)
+
+
+def refuse_fallbacks(graph: CompiledGraph, settings: Settings) -> None:
+    if settings.fallback != "error":
+        return
+    if graph.whole_on_torch:
+        raise NotImplementedError(f"the graph cannot run without torch: {graph.whole_on_torch}")
+    if graph.host_calls.functions:
+        listed = "; ".join(f"{name}: {reason}" for name, reason in graph.fallbacks().items())
+        raise NotImplementedError(f"ops without a lowering: {listed}")
+
+
+def static_inputs() -> list[int]:
+    """Positions of the arguments that are parameters or buffers."""
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context is not None else None
+    return list(metadata.static_input_indices) if metadata is not None else []
