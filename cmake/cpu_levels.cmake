@@ -10,7 +10,8 @@ function(tw_cpu_levels folder)
   endif()
   set(flags_portable "")
   set(flags_avx2 -march=x86-64-v3 -mtune=znver3)
-  set(flags_avx512 -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mtune=znver3 -mprefer-vector-width=512)
+  set(flags_avx512 -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mtune=znver3 -mprefer-vector-width=512
+                   -Wno-uninitialized -Wno-maybe-uninitialized)  # g++ 12 warns about its own intrinsics
   set(levels portable)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND levels avx2 avx512)
@@ -20,6 +21,9 @@ function(tw_cpu_levels folder)
     target_link_libraries(tw_${name}_${level} PRIVATE tw_options tw_isa)
     string(TOUPPER ${level} upper)
     target_compile_definitions(tw_${name}_${level} PRIVATE TW_LEVEL=${level} TW_LEVEL_${upper}=1)
+    if(TILEWRIGHT_SANITIZE)  # sanitizers keep frames alive, so strip programs run from a loop instead of by tail calls
+      target_compile_definitions(tw_${name}_${level} PRIVATE TW_STRIP_LOOP=1)
+    endif()
     target_compile_options(tw_${name}_${level} PRIVATE ${flags_${level}} -fno-math-errno -fno-trapping-math
                            -ffp-contract=off -foptimize-sibling-calls)
     target_sources(tw_${name} PRIVATE $<TARGET_OBJECTS:tw_${name}_${level}>)

@@ -47,9 +47,17 @@ inline constexpr int kNumOpcodes = num_opcodes();
 // Where the streams of a strip program are. Element i of stream s lies at address + (i & mask) * bytes for a unit form,
 // at address + (i & mask) * stride for a strided form, at address for a one-element form.
 struct StripRun {
-  char* address[isa::kMaxStreams];         // of element 0; of an iota stream: its value at element 0
-  std::uint64_t mask[isa::kMaxStreams];    // all bits set: moves with the element; 0: stays
-  std::int64_t stride[isa::kMaxStreams];   // inner stride in bytes; of an iota stream: its step
+  char* address[isa::kMaxStreams];        // of element 0; of an iota stream: its value at element 0
+  std::uint64_t mask[isa::kMaxStreams];   // all bits set: moves with the element; 0: stays
+  std::int64_t stride[isa::kMaxStreams];  // inner stride in bytes; of an iota stream: its step
+
+  // Of the engine, while it runs:
+  const isa::Word* code;
+  const void* tail_table;
+  std::uint64_t end;   // the last element + 1
+  std::int64_t tail;   // elements of the tail strip
+  alignas(64) unsigned char tail_masks[512];
+  alignas(64) unsigned char staging[2][1024];  // for operations that work through memory
 };
 
 struct LevelTable {

@@ -43,9 +43,9 @@ inline constexpr int kStripBytes = kVectorBytes * kStripVectors;
 // their stream where its mask is 0, and are kept per element where the mask is set.
 void run_strip_range(const isa::Word* code, StripRun& run, std::int64_t first, std::int64_t count, bool streaming = false);
 void run_strip(const isa::Word* code, StripRun& run, std::int64_t count);
+void fill_strip_tables();  // before the first run; level_table() does it
 
-// The streams of one instruction, placed for a tile. `index` has rank entries.
-// usage: StreamPlacer placer(streams, num_streams, rank, context); placer.place(run, index, inner_first, tile_row);
+// The streams of one instruction.
 struct StreamSet {
   const isa::StreamHead* first;
   int count;
@@ -69,6 +69,9 @@ struct TileBlock {
 // within the tile (index[rank - 1] minus the first row of the task), which is what scratch and tile streams count.
 void place_row(StripRun& run, const StreamSet& streams, const TaskContext& context, const std::int64_t* index,
                std::int64_t tile_row, std::int64_t inner_first, const TileBlock& tile = {});
+
+// What one row further adds to the address of each stream.
+void row_steps(std::int64_t* steps, const StreamSet& streams, const TileBlock& tile = {});
 
 // As place_row, with the last outer dim as the inner one: element i of the run is row index[rank - 1] + i.
 void place_column(StripRun& run, const StreamSet& streams, const TaskContext& context, const std::int64_t* index,

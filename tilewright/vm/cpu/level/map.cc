@@ -1,0 +1,44 @@
+// Map: one strip program over a task's rows. Outputs too large for the cache are stored past it.
+// Hot: per row one addition per stream and one call.
+#include "tilewright/isa/tasks.h"
+#include "tilewright/vm/cpu/level/vec.h"
+
+namespace tilewright::vm::cpu::TW_LEVEL {
+
+namespace {
+
+inline constexpr std::int64_t kStreamingElements = (std::int64_t{6} << 20) / 4;  // from about 6 MB of output
+
+// The task's index with the first row in the place of the last outer dim.
+void first_row(std::int64_t* index, const isa::Task& task, int rank) {
+  for (int d = 0; d + 1 < rank; ++d) index[d] = task.index[d];
+  if (rank > 0) index[rank - 1] = task.row_begin;
+}
+
+bool is_large(const isa::Inst& inst, const std::int64_t* dims) {
+  std::int64_t elements = inst.inner();
+  for (int d = 0; d < inst.rank(); ++d) elements *= dims[d];
+  return elements >= kStreamingElements;
+}
+
+}  // namespace
+
+void exec_Map(const isa::Inst& inst, const TaskContext& context, std::int64_t number) {
+  const auto& fields = inst.fields<isa::MapFields>();
+  const isa::Task task = isa::decode_task(isa::tiling_of(inst, fields), number);
+  const StreamSet streams = stream_set<isa::MapFields>(inst);
+  const auto& phase = *reinterpret_cast<const isa::PhaseHead*>(inst.phases<isa::MapFields>());
+  std::int64_t index[isa::kMaxRank], steps[isa::kMaxStreams];
+  first_row(index, task, inst.rank());
+  row_steps(steps, streams);
+  StripRun run;
+  place_row(run, streams, context, index, 0, task.inner_begin);
+  const bool streaming = is_large(inst, inst.dims<isa::MapFields>());
+  for (std::int64_t row = task.row_begin; row < task.row_end; ++row) {
+    run_strip_range(phase.code(), run, 0, task.inner_end - task.inner_begin, streaming);
+    for (int s = 0; s < streams.count; ++s) run.address[s] += steps[s];
+  }
+  if (streaming) stream_fence();
+}
+
+}  // namespace tilewright::vm::cpu::TW_LEVEL
