@@ -17,8 +17,10 @@ Dim to_float(Dim dim) {
 
 DimValue value_of(Dim constant) {
   DimValue value{};
-  if (constant.is_float()) value.real = DimTable::real(constant);
-  else value.integer = DimTable::integer(constant);
+  if (constant.is_float())
+    value.real = DimTable::real(constant);
+  else
+    value.integer = DimTable::integer(constant);
   return value;
 }
 
@@ -54,27 +56,49 @@ Dim make_select(Dim condition, Dim if_true, Dim if_false) {
 
 Dim make_integer(DimOp op, std::span<const Dim> operands) {
   switch (op) {
-    case DimOp::kAdd: return make_sum(operands);
-    case DimOp::kMul: return make_product(operands);
-    case DimOp::kFloorDiv: return make_floordiv(operands[0], operands[1]);
-    case DimOp::kMod: return make_mod(operands[0], operands[1]);
-    case DimOp::kMin: case DimOp::kMax: return make_extremum(op, operands);
-    case DimOp::kBroadcast: return make_broadcast(operands);
+    case DimOp::kAdd:
+      return make_sum(operands);
+    case DimOp::kMul:
+      return make_product(operands);
+    case DimOp::kFloorDiv:
+      return make_floordiv(operands[0], operands[1]);
+    case DimOp::kMod:
+      return make_mod(operands[0], operands[1]);
+    case DimOp::kMin:
+    case DimOp::kMax:
+      return make_extremum(op, operands);
+    case DimOp::kBroadcast:
+      return make_broadcast(operands);
     case DimOp::kPow: {
       // A negative constant exponent gives a fraction.
       if (operands[1].constant().value_or(0) >= 0) return make_power(operands[0], operands[1]);
       const Dim floats[] = {to_float(operands[0]), to_float(operands[1])};
       return Dim::make(op, floats);
     }
-    case DimOp::kFloor: case DimOp::kCeil: case DimOp::kRound: case DimOp::kTrunc: return operands[0];
+    case DimOp::kFloor:
+    case DimOp::kCeil:
+    case DimOp::kRound:
+    case DimOp::kTrunc:
+      return operands[0];
     case DimOp::kAbs:
       return operands[0].op() == op ? operands[0] : DimTable::intern(op, {operands[0]}, false);
-    case DimOp::kEq: case DimOp::kNe: case DimOp::kLt: case DimOp::kLe:
+    case DimOp::kEq:
+    case DimOp::kNe:
+    case DimOp::kLt:
+    case DimOp::kLe:
       return make_comparison(op, operands[0], operands[1]);
-    case DimOp::kAnd: case DimOp::kOr: case DimOp::kNot: return make_logical(op, operands);
-    case DimOp::kBitAnd: case DimOp::kBitOr: case DimOp::kBitXor: case DimOp::kShiftLeft: case DimOp::kShiftRight:
+    case DimOp::kAnd:
+    case DimOp::kOr:
+    case DimOp::kNot:
+      return make_logical(op, operands);
+    case DimOp::kBitAnd:
+    case DimOp::kBitOr:
+    case DimOp::kBitXor:
+    case DimOp::kShiftLeft:
+    case DimOp::kShiftRight:
       return make_bitwise(op, operands[0], operands[1]);
-    default: break;
+    default:
+      break;
   }
   TW_CHECK(false, "a symbol or constant is not made from operands");
   return Dim(0);
@@ -135,7 +159,9 @@ std::optional<double> Dim::real_constant() const {
   return std::nullopt;
 }
 
-bool Dim::is_symbol() const { return node_->op == DimOp::kSymbol || node_->op == DimOp::kFloatSymbol; }
+bool Dim::is_symbol() const {
+  return node_->op == DimOp::kSymbol || node_->op == DimOp::kFloatSymbol;
+}
 
 namespace {
 Dim make2(DimOp op, Dim a, Dim b) {
@@ -144,15 +170,33 @@ Dim make2(DimOp op, Dim a, Dim b) {
 }
 }  // namespace
 
-Dim operator+(Dim a, Dim b) { return make2(DimOp::kAdd, a, b); }
-Dim operator*(Dim a, Dim b) { return make2(DimOp::kMul, a, b); }
-Dim operator-(Dim a) { return make2(DimOp::kMul, Dim(-1), a); }
-Dim operator-(Dim a, Dim b) { return a + (-b); }
-Dim floordiv(Dim a, Dim b) { return make2(DimOp::kFloorDiv, a, b); }
-Dim mod(Dim a, Dim b) { return make2(DimOp::kMod, a, b); }
-Dim min(Dim a, Dim b) { return make2(DimOp::kMin, a, b); }
-Dim max(Dim a, Dim b) { return make2(DimOp::kMax, a, b); }
-Dim broadcast(Dim a, Dim b) { return make2(DimOp::kBroadcast, a, b); }
+Dim operator+(Dim a, Dim b) {
+  return make2(DimOp::kAdd, a, b);
+}
+Dim operator*(Dim a, Dim b) {
+  return make2(DimOp::kMul, a, b);
+}
+Dim operator-(Dim a) {
+  return make2(DimOp::kMul, Dim(-1), a);
+}
+Dim operator-(Dim a, Dim b) {
+  return a + (-b);
+}
+Dim floordiv(Dim a, Dim b) {
+  return make2(DimOp::kFloorDiv, a, b);
+}
+Dim mod(Dim a, Dim b) {
+  return make2(DimOp::kMod, a, b);
+}
+Dim min(Dim a, Dim b) {
+  return make2(DimOp::kMin, a, b);
+}
+Dim max(Dim a, Dim b) {
+  return make2(DimOp::kMax, a, b);
+}
+Dim broadcast(Dim a, Dim b) {
+  return make2(DimOp::kBroadcast, a, b);
+}
 
 Dim ceildiv(Dim a, Dim b) {
   if (!a.is_float() && b.constant().value_or(0) > 0) return floordiv(a + Dim(*b.constant() - 1), b);

@@ -12,7 +12,12 @@ namespace tilewright {
 
 // Why an operation has no result.
 enum class DimFault : std::uint8_t {
-  kNone, kOverflow, kDivisionByZero, kBroadcast, kNegativeExponent, kNegativeShift,
+  kNone,
+  kOverflow,
+  kDivisionByZero,
+  kBroadcast,
+  kNegativeExponent,
+  kNegativeShift,
 };
 
 namespace on_integers {
@@ -22,7 +27,9 @@ struct In {
 };
 using Out = std::int64_t&;
 
-inline DimFault overflow_if(bool overflowed) { return overflowed ? DimFault::kOverflow : DimFault::kNone; }
+inline DimFault overflow_if(bool overflowed) {
+  return overflowed ? DimFault::kOverflow : DimFault::kNone;
+}
 inline DimFault store(Out out, std::int64_t value) {
   out = value;
   return DimFault::kNone;
@@ -34,11 +41,17 @@ inline DimFault never(In, Out) {
 inline constexpr auto Const = never, FloatConst = never, Symbol = never, FloatSymbol = never, TrueDiv = never,
                       Sqrt = never, Exp = never, Log = never, Sin = never, Cos = never, Tanh = never, ToFloat = never;
 
-inline DimFault itself(In in, Out out) { return store(out, in.a); }
+inline DimFault itself(In in, Out out) {
+  return store(out, in.a);
+}
 inline constexpr auto Floor = itself, Ceil = itself, Round = itself, Trunc = itself;
 
-inline DimFault Add(In in, Out out) { return overflow_if(__builtin_add_overflow(in.a, in.b, &out)); }
-inline DimFault Mul(In in, Out out) { return overflow_if(__builtin_mul_overflow(in.a, in.b, &out)); }
+inline DimFault Add(In in, Out out) {
+  return overflow_if(__builtin_add_overflow(in.a, in.b, &out));
+}
+inline DimFault Mul(In in, Out out) {
+  return overflow_if(__builtin_mul_overflow(in.a, in.b, &out));
+}
 inline DimFault FloorDiv(In in, Out out) {
   if (in.b == 0) return DimFault::kDivisionByZero;
   if (in.b == -1) return overflow_if(__builtin_sub_overflow(std::int64_t{0}, in.a, &out));
@@ -51,8 +64,12 @@ inline DimFault Mod(In in, Out out) {
   const std::int64_t remainder = in.a % in.b;
   return store(out, remainder != 0 && (remainder < 0) != (in.b < 0) ? remainder + in.b : remainder);
 }
-inline DimFault Min(In in, Out out) { return store(out, in.b < in.a ? in.b : in.a); }
-inline DimFault Max(In in, Out out) { return store(out, in.b > in.a ? in.b : in.a); }
+inline DimFault Min(In in, Out out) {
+  return store(out, in.b < in.a ? in.b : in.a);
+}
+inline DimFault Max(In in, Out out) {
+  return store(out, in.b > in.a ? in.b : in.a);
+}
 inline DimFault Broadcast(In in, Out out) {
   out = in.a == 1 ? in.b : in.a;
   return in.a == in.b || in.a == 1 || in.b == 1 ? DimFault::kNone : DimFault::kBroadcast;
@@ -71,17 +88,39 @@ inline DimFault Abs(In in, Out out) {
   if (in.a >= 0) return store(out, in.a);
   return overflow_if(__builtin_sub_overflow(std::int64_t{0}, in.a, &out));
 }
-inline DimFault Eq(In in, Out out) { return store(out, in.a == in.b); }
-inline DimFault Ne(In in, Out out) { return store(out, in.a != in.b); }
-inline DimFault Lt(In in, Out out) { return store(out, in.a < in.b); }
-inline DimFault Le(In in, Out out) { return store(out, in.a <= in.b); }
-inline DimFault And(In in, Out out) { return store(out, in.a != 0 && in.b != 0); }
-inline DimFault Or(In in, Out out) { return store(out, in.a != 0 || in.b != 0); }
-inline DimFault Not(In in, Out out) { return store(out, in.a == 0); }
-inline DimFault Select(In in, Out out) { return store(out, in.a != 0 ? in.b : in.c); }
-inline DimFault BitAnd(In in, Out out) { return store(out, in.a & in.b); }
-inline DimFault BitOr(In in, Out out) { return store(out, in.a | in.b); }
-inline DimFault BitXor(In in, Out out) { return store(out, in.a ^ in.b); }
+inline DimFault Eq(In in, Out out) {
+  return store(out, in.a == in.b);
+}
+inline DimFault Ne(In in, Out out) {
+  return store(out, in.a != in.b);
+}
+inline DimFault Lt(In in, Out out) {
+  return store(out, in.a < in.b);
+}
+inline DimFault Le(In in, Out out) {
+  return store(out, in.a <= in.b);
+}
+inline DimFault And(In in, Out out) {
+  return store(out, in.a != 0 && in.b != 0);
+}
+inline DimFault Or(In in, Out out) {
+  return store(out, in.a != 0 || in.b != 0);
+}
+inline DimFault Not(In in, Out out) {
+  return store(out, in.a == 0);
+}
+inline DimFault Select(In in, Out out) {
+  return store(out, in.a != 0 ? in.b : in.c);
+}
+inline DimFault BitAnd(In in, Out out) {
+  return store(out, in.a & in.b);
+}
+inline DimFault BitOr(In in, Out out) {
+  return store(out, in.a | in.b);
+}
+inline DimFault BitXor(In in, Out out) {
+  return store(out, in.a ^ in.b);
+}
 inline DimFault ShiftLeft(In in, Out out) {
   if (in.b < 0) return DimFault::kNegativeShift;
   if (in.a == 0) return store(out, 0);
@@ -124,8 +163,12 @@ inline constexpr auto Const = never, FloatConst = never, Symbol = never, FloatSy
                       And = never, Or = never, Not = never, BitAnd = never, BitOr = never, BitXor = never,
                       ShiftLeft = never, ShiftRight = never;
 
-inline DimFault Add(In in, Out out) { return store(out, in.a.real + in.b.real); }
-inline DimFault Mul(In in, Out out) { return store(out, in.a.real * in.b.real); }
+inline DimFault Add(In in, Out out) {
+  return store(out, in.a.real + in.b.real);
+}
+inline DimFault Mul(In in, Out out) {
+  return store(out, in.a.real * in.b.real);
+}
 inline DimFault FloorDiv(In in, Out out) {
   if (in.b.real == 0) return DimFault::kDivisionByZero;
   return store(out, std::floor(in.a.real / in.b.real));
@@ -136,30 +179,70 @@ inline DimFault Mod(In in, Out out) {
   if (remainder == 0) return store(out, std::copysign(0.0, in.b.real));
   return store(out, (remainder < 0) != (in.b.real < 0) ? remainder + in.b.real : remainder);
 }
-inline DimFault Min(In in, Out out) { return store(out, in.b.real < in.a.real ? in.b.real : in.a.real); }
-inline DimFault Max(In in, Out out) { return store(out, in.b.real > in.a.real ? in.b.real : in.a.real); }
+inline DimFault Min(In in, Out out) {
+  return store(out, in.b.real < in.a.real ? in.b.real : in.a.real);
+}
+inline DimFault Max(In in, Out out) {
+  return store(out, in.b.real > in.a.real ? in.b.real : in.a.real);
+}
 inline DimFault TrueDiv(In in, Out out) {
   if (in.b.real == 0) return DimFault::kDivisionByZero;
   return store(out, in.a.real / in.b.real);
 }
-inline DimFault Pow(In in, Out out) { return store(out, std::pow(in.a.real, in.b.real)); }
-inline DimFault Sqrt(In in, Out out) { return store(out, std::sqrt(in.a.real)); }
-inline DimFault Exp(In in, Out out) { return store(out, std::exp(in.a.real)); }
-inline DimFault Log(In in, Out out) { return store(out, std::log(in.a.real)); }
-inline DimFault Sin(In in, Out out) { return store(out, std::sin(in.a.real)); }
-inline DimFault Cos(In in, Out out) { return store(out, std::cos(in.a.real)); }
-inline DimFault Tanh(In in, Out out) { return store(out, std::tanh(in.a.real)); }
-inline DimFault Abs(In in, Out out) { return store(out, std::fabs(in.a.real)); }
-inline DimFault Floor(In in, Out out) { return store_whole(out, std::floor(in.a.real)); }
-inline DimFault Ceil(In in, Out out) { return store_whole(out, std::ceil(in.a.real)); }
-inline DimFault Round(In in, Out out) { return store_whole(out, std::nearbyint(in.a.real)); }
-inline DimFault Trunc(In in, Out out) { return store_whole(out, std::trunc(in.a.real)); }
-inline DimFault ToFloat(In in, Out out) { return store(out, static_cast<double>(in.a.integer)); }
-inline DimFault Eq(In in, Out out) { return store(out, in.a.real == in.b.real); }
-inline DimFault Ne(In in, Out out) { return store(out, in.a.real != in.b.real); }
-inline DimFault Lt(In in, Out out) { return store(out, in.a.real < in.b.real); }
-inline DimFault Le(In in, Out out) { return store(out, in.a.real <= in.b.real); }
-inline DimFault Select(In in, Out out) { return store(out, in.a.integer != 0 ? in.b.real : in.c.real); }
+inline DimFault Pow(In in, Out out) {
+  return store(out, std::pow(in.a.real, in.b.real));
+}
+inline DimFault Sqrt(In in, Out out) {
+  return store(out, std::sqrt(in.a.real));
+}
+inline DimFault Exp(In in, Out out) {
+  return store(out, std::exp(in.a.real));
+}
+inline DimFault Log(In in, Out out) {
+  return store(out, std::log(in.a.real));
+}
+inline DimFault Sin(In in, Out out) {
+  return store(out, std::sin(in.a.real));
+}
+inline DimFault Cos(In in, Out out) {
+  return store(out, std::cos(in.a.real));
+}
+inline DimFault Tanh(In in, Out out) {
+  return store(out, std::tanh(in.a.real));
+}
+inline DimFault Abs(In in, Out out) {
+  return store(out, std::fabs(in.a.real));
+}
+inline DimFault Floor(In in, Out out) {
+  return store_whole(out, std::floor(in.a.real));
+}
+inline DimFault Ceil(In in, Out out) {
+  return store_whole(out, std::ceil(in.a.real));
+}
+inline DimFault Round(In in, Out out) {
+  return store_whole(out, std::nearbyint(in.a.real));
+}
+inline DimFault Trunc(In in, Out out) {
+  return store_whole(out, std::trunc(in.a.real));
+}
+inline DimFault ToFloat(In in, Out out) {
+  return store(out, static_cast<double>(in.a.integer));
+}
+inline DimFault Eq(In in, Out out) {
+  return store(out, in.a.real == in.b.real);
+}
+inline DimFault Ne(In in, Out out) {
+  return store(out, in.a.real != in.b.real);
+}
+inline DimFault Lt(In in, Out out) {
+  return store(out, in.a.real < in.b.real);
+}
+inline DimFault Le(In in, Out out) {
+  return store(out, in.a.real <= in.b.real);
+}
+inline DimFault Select(In in, Out out) {
+  return store(out, in.a.integer != 0 ? in.b.real : in.c.real);
+}
 
 }  // namespace on_floats
 

@@ -1,6 +1,6 @@
 // Canonical integer quotients and remainders. What divides exactly leaves the division, the rest is divided in lowest
-// terms, and the constant left inside lies in [0, divisor). A symbolic divisor that cancels is taken to be non-zero, as in
-// (s0*s1)//s1 = s0; one that stays is checked when the expression is evaluated.
+// terms, and the constant left inside lies in [0, divisor). A symbolic divisor that cancels is taken to be non-zero, as
+// in (s0*s1)//s1 = s0; one that stays is checked when the expression is evaluated.
 #include <algorithm>
 #include <numeric>
 
@@ -20,7 +20,9 @@ Dim add(Dim a, Dim b) {
   const Dim operands[] = {a, b};
   return make_sum(operands);
 }
-Dim negated(Dim a) { return scaled(-1, a); }
+Dim negated(Dim a) {
+  return scaled(-1, a);
+}
 
 std::int64_t common_coefficient(const Linear& linear, std::int64_t with) {
   for (const Term& term : linear.terms) {
@@ -50,8 +52,10 @@ bool stays_below(const Linear& linear, std::int64_t divisor) {
 Linear take_multiples(Linear& linear, std::int64_t divisor) {
   Linear quotient, rest;
   for (const Term& term : linear.terms) {
-    if (term.coefficient % divisor == 0) quotient.terms.push_back({term.coefficient / divisor, term.rest});
-    else rest.terms.push_back(term);
+    if (term.coefficient % divisor == 0)
+      quotient.terms.push_back({term.coefficient / divisor, term.rest});
+    else
+      rest.terms.push_back(term);
   }
   quotient.constant = floor_quotient(linear.constant, divisor);
   rest.constant = remainder(linear.constant, divisor);
@@ -172,8 +176,10 @@ Dim take_exact(Dim& a, Dim b) {
   Linear rest;
   rest.constant = linear->constant;
   for (const Term& term : linear->terms) {
-    if (const std::optional<Dim> exact = exact_quotient(term, divisor)) quotient.push_back(*exact);
-    else rest.terms.push_back(term);
+    if (const std::optional<Dim> exact = exact_quotient(term, divisor))
+      quotient.push_back(*exact);
+    else
+      rest.terms.push_back(term);
   }
   if (quotient.empty()) return Dim(0);
   a = from_linear(rest);

@@ -1,5 +1,5 @@
-// Canonical minima, maxima and broadcast sizes of integers: nested ones of a kind are one chain in canonical order, with
-// repeats dropped and constants last.
+// Canonical minima, maxima and broadcast sizes of integers: nested ones of a kind are one chain in canonical order,
+// with repeats dropped and constants last.
 #include <algorithm>
 
 #include "tilewright/tensor/dim_rules.h"
@@ -29,7 +29,9 @@ void sort_and_drop_repeats(std::vector<Dim>& items) {
   items.erase(std::unique(items.begin(), items.end()), items.end());
 }
 
-std::optional<std::int64_t> difference(Dim a, Dim b) { return (a - b).constant(); }
+std::optional<std::int64_t> difference(Dim a, Dim b) {
+  return (a - b).constant();
+}
 
 // Drops every item that another item makes redundant, where the two differ by a constant.
 void drop_dominated(DimOp op, std::vector<Dim>& items) {

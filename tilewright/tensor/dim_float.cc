@@ -1,5 +1,5 @@
-// Operations computed in f64. Only identities that hold bit for bit are applied (1.0*x, x + -0.0, the order of two operands):
-// rounding depends on how sums and products are grouped, so they stay as the program wrote them.
+// Operations computed in f64. Only identities that hold bit for bit are applied (1.0*x, x + -0.0, the order of two
+// operands): rounding depends on how sums and products are grouped, so they stay as the program wrote them.
 #include <cmath>
 
 #include "tilewright/tensor/dim_rules.h"
@@ -12,7 +12,9 @@ bool is_real(Dim dim, double value) {
          std::signbit(DimTable::real(dim)) == std::signbit(value);
 }
 
-bool is_negated(Dim dim) { return dim.op() == DimOp::kMul && dim.is_float() && is_real(dim.operands()[0], -1.0); }
+bool is_negated(Dim dim) {
+  return dim.op() == DimOp::kMul && dim.is_float() && is_real(dim.operands()[0], -1.0);
+}
 
 // Constants first in products, last elsewhere; an inner sum first, so that it needs no parentheses.
 void order(DimOp op, Dim& a, Dim& b) {
@@ -58,7 +60,8 @@ Dim binary(DimOp op, Dim a, Dim b) {
     case DimOp::kNe:
       order(op, a, b);
       break;
-    default: break;
+    default:
+      break;
   }
   return node(op, {a, b});
 }

@@ -7,9 +7,13 @@
 namespace tilewright {
 namespace {
 
-Dim node(DimOp op, Dim a, Dim b) { return DimTable::intern(op, {a, b}, false); }
+Dim node(DimOp op, Dim a, Dim b) {
+  return DimTable::intern(op, {a, b}, false);
+}
 
-bool is_constant(Dim dim) { return dim.op() == DimOp::kConst; }
+bool is_constant(Dim dim) {
+  return dim.op() == DimOp::kConst;
+}
 
 // Commuting operands in canonical order, constants second.
 void order(Dim& a, Dim& b) {
@@ -19,10 +23,14 @@ void order(Dim& a, Dim& b) {
 
 Dim negation(Dim truth) {
   switch (truth.op()) {
-    case DimOp::kEq: return DimTable::intern(DimOp::kNe, {truth.operands()[0], truth.operands()[1]}, false);
-    case DimOp::kNe: return DimTable::intern(DimOp::kEq, {truth.operands()[0], truth.operands()[1]}, false);
-    case DimOp::kNot: return truth.operands()[0];
-    default: break;
+    case DimOp::kEq:
+      return DimTable::intern(DimOp::kNe, {truth.operands()[0], truth.operands()[1]}, false);
+    case DimOp::kNe:
+      return DimTable::intern(DimOp::kEq, {truth.operands()[0], truth.operands()[1]}, false);
+    case DimOp::kNot:
+      return truth.operands()[0];
+    default:
+      break;
   }
   const bool of_integers = !truth.operands().empty() && !truth.operands()[0].is_float();  // a nan is in no order
   if (truth.op() == DimOp::kLt && of_integers) return node(DimOp::kLe, truth.operands()[1], truth.operands()[0]);
@@ -39,9 +47,16 @@ void flatten(DimOp op, Dim dim, std::vector<Dim>& out) {
 
 bool is_truth_value(Dim dim) {
   switch (dim.op()) {
-    case DimOp::kEq: case DimOp::kNe: case DimOp::kLt: case DimOp::kLe: case DimOp::kAnd: case DimOp::kOr:
-    case DimOp::kNot: return true;
-    default: return dim == Dim(0) || dim == Dim(1);
+    case DimOp::kEq:
+    case DimOp::kNe:
+    case DimOp::kLt:
+    case DimOp::kLe:
+    case DimOp::kAnd:
+    case DimOp::kOr:
+    case DimOp::kNot:
+      return true;
+    default:
+      return dim == Dim(0) || dim == Dim(1);
   }
 }
 

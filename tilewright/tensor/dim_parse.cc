@@ -1,4 +1,5 @@
-// Reads the text that to_string(Dim) writes. Operators and functions are the rows of dim_ops.def; * // % bind tighter than
+// Reads the text that to_string(Dim) writes. Operators and functions are the rows of dim_ops.def; * // % bind tighter
+// than
 // + and -, all group from the left. The text may come from a file: its length and nesting are bounded.
 #include <algorithm>
 #include <charconv>
@@ -12,10 +13,16 @@ namespace {
 constexpr std::size_t kLongestText = 16384;
 constexpr int kDeepest = 200;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
-Dim make(DimOp op, std::vector<Dim> operands) { return Dim::make(op, operands); }
+Dim make(DimOp op, std::vector<Dim> operands) {
+  return Dim::make(op, operands);
+}
 
 class Parser {
  public:
@@ -153,14 +160,14 @@ class Parser {
       return out;
     }
     if (!is_letter(peek())) return unexpected();
-    while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]) || text_[at_] == '.')) out += text_[at_++];
+    while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]) || text_[at_] == '.'))
+      out += text_[at_++];
     return out;
   }
 
   Result<Dim> call(const std::string& name) {
-    const auto row = std::find_if(std::begin(kDimOps), std::end(kDimOps), [&](const DimOpInfo& info) {
-      return info.is_function() && info.text == name;
-    });
+    const auto row = std::find_if(std::begin(kDimOps), std::end(kDimOps),
+                                  [&](const DimOpInfo& info) { return info.is_function() && info.text == name; });
     if (row == std::end(kDimOps)) return fail(ErrorKind::kParse, "no function of dims is called '{}'", name);
     take("(");
     std::vector<Dim> operands;

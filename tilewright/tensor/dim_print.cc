@@ -1,4 +1,5 @@
-// Text of a Dim: infix for + - * // %, a call for every other row of dim_ops.def. parse_dim (dim_parse.cc) reads it back.
+// Text of a Dim: infix for + - * // %, a call for every other row of dim_ops.def. parse_dim (dim_parse.cc) reads it
+// back.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -93,8 +94,10 @@ void print_sum(Dim dim, std::string& out) {
       continue;
     }
     out += fmt::format(" {} ", info(DimOp::kAdd).text);
-    if (terms[i].op() == DimOp::kAdd) print_tight(terms[i], out);
-    else print(terms[i], out);
+    if (terms[i].op() == DimOp::kAdd)
+      print_tight(terms[i], out);
+    else
+      print(terms[i], out);
   }
 }
 
@@ -108,13 +111,26 @@ void print_mul(Dim dim, std::string& out) {
 void print(Dim dim, std::string& out) {
   const DimOpInfo& row = info(dim.op());
   switch (dim.op()) {
-    case DimOp::kConst: out += fmt::format("{}", DimTable::integer(dim)); return;
-    case DimOp::kFloatConst: print_real(DimTable::real(dim), out); return;
-    case DimOp::kFloatSymbol: out += '%'; [[fallthrough]];
-    case DimOp::kSymbol: print_name(dim.name(), out); return;
-    case DimOp::kAdd: print_sum(dim, out); return;
-    case DimOp::kMul: print_mul(dim, out); return;
-    default: break;
+    case DimOp::kConst:
+      out += fmt::format("{}", DimTable::integer(dim));
+      return;
+    case DimOp::kFloatConst:
+      print_real(DimTable::real(dim), out);
+      return;
+    case DimOp::kFloatSymbol:
+      out += '%';
+      [[fallthrough]];
+    case DimOp::kSymbol:
+      print_name(dim.name(), out);
+      return;
+    case DimOp::kAdd:
+      print_sum(dim, out);
+      return;
+    case DimOp::kMul:
+      print_mul(dim, out);
+      return;
+    default:
+      break;
   }
   if (row.is_infix()) {
     print_tight(dim.operands()[0], out);

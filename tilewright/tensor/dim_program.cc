@@ -15,12 +15,18 @@ std::string text(DimValue value, bool is_float) {
 
 std::string_view reason(DimFault fault) {
   switch (fault) {
-    case DimFault::kOverflow: return "integer overflow";
-    case DimFault::kDivisionByZero: return "division by zero";
-    case DimFault::kBroadcast: return "sizes do not broadcast";
-    case DimFault::kNegativeExponent: return "negative exponent of an integer power";
-    case DimFault::kNegativeShift: return "negative shift";
-    case DimFault::kNone: break;
+    case DimFault::kOverflow:
+      return "integer overflow";
+    case DimFault::kDivisionByZero:
+      return "division by zero";
+    case DimFault::kBroadcast:
+      return "sizes do not broadcast";
+    case DimFault::kNegativeExponent:
+      return "negative exponent of an integer power";
+    case DimFault::kNegativeShift:
+      return "negative shift";
+    case DimFault::kNone:
+      break;
   }
   return "no error";
 }
@@ -45,8 +51,10 @@ DimProgram::Slot DimProgram::slot_of(Dim dim) {
   }
   if (dim.op() == DimOp::kConst || dim.op() == DimOp::kFloatConst) {
     DimValue value{};
-    if (dim.is_float()) value.real = DimTable::real(dim);
-    else value.integer = DimTable::integer(dim);
+    if (dim.is_float())
+      value.real = DimTable::real(dim);
+    else
+      value.integer = DimTable::integer(dim);
     constants_.push_back({new_slot(dim), value});
     return constants_.back().slot;
   }
@@ -56,11 +64,14 @@ DimProgram::Slot DimProgram::slot_of(Dim dim) {
   // A long sum is a chain of sums of two: s0 + s1 shares a slot with the head of s0 + s1 + s2.
   for (std::size_t i = 2; info(dim.op()).operands < 0 && i < operands.size(); ++i) {
     in[1] = slot_of(operands[i - 1]);
-    const Dim head = DimTable::intern(dim.op(), {operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(i)}, false);
+    const Dim head =
+        DimTable::intern(dim.op(), {operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(i)}, false);
     in[0] = step(head, {in[0], in[1], 0});
   }
-  if (info(dim.op()).operands < 0) in[1] = slot_of(operands.back());
-  else for (std::size_t i = 1; i < operands.size(); ++i) in[i] = slot_of(operands[i]);
+  if (info(dim.op()).operands < 0)
+    in[1] = slot_of(operands.back());
+  else
+    for (std::size_t i = 1; i < operands.size(); ++i) in[i] = slot_of(operands[i]);
   return step(dim, {in[0], in[1], in[2]});
 }
 
@@ -97,7 +108,8 @@ Status DimProgram::run(std::span<DimValue> values, std::span<const bool> known) 
   for (const Constant& constant : constants_) values[constant.slot] = constant.value;
   if (!known.empty()) return run_known(values, known);
   for (const Step& step : steps_) {
-    if (execute(step, values.data()) != DimFault::kNone) [[unlikely]] return run_with_faults(values, {});
+    if (execute(step, values.data()) != DimFault::kNone) [[unlikely]]
+      return run_with_faults(values, {});
   }
   return {};
 }
@@ -119,13 +131,14 @@ Status DimProgram::run_known(std::span<DimValue> values, std::span<const bool> k
     const std::size_t operands = info(step.op).operands < 0 ? 2 : static_cast<std::size_t>(info(step.op).operands);
     ready[step.target] = ready[step.a] && (operands < 2 || ready[step.b]) && (operands < 3 || ready[step.c]);
     if (!ready[step.target]) continue;
-    if (execute(step, values.data()) != DimFault::kNone) [[unlikely]] return run_with_faults(values, known);
+    if (execute(step, values.data()) != DimFault::kNone) [[unlikely]]
+      return run_with_faults(values, known);
   }
   return {};
 }
 
-// Entered only when a step has no result. A fault matters if it reaches an expression that was asked for: the branch of a
-// select that is not taken, or the second operand of a decided `and`, may divide by zero.
+// Entered only when a step has no result. A fault matters if it reaches an expression that was asked for: the branch of
+// a select that is not taken, or the second operand of a decided `and`, may divide by zero.
 Status DimProgram::run_with_faults(std::span<DimValue> values, std::span<const bool> known) const {
   enum class State : std::uint8_t { kUnknown, kReady, kFaulty };
   std::vector<State> state(dims_.size(), State::kUnknown);
@@ -181,7 +194,8 @@ Error DimProgram::fault_error(std::span<const DimValue> values, Slot slot, DimFa
   std::vector<Dim> told;
   for (const Dim dim : named) {
     const auto found = slots_.find(dim);
-    if (dim.real_constant() || found == slots_.end() || std::find(told.begin(), told.end(), dim) != told.end()) continue;
+    if (dim.real_constant() || found == slots_.end() || std::find(told.begin(), told.end(), dim) != told.end())
+      continue;
     told.push_back(dim);
     message += fmt::format("{}{} = {}", separator, to_string(dim), text(values[found->second], dim.is_float()));
     separator = ", ";

@@ -33,8 +33,10 @@ Evaluated evaluate(std::string_view text, std::initializer_list<Binding> binding
     for (const Binding& binding : bindings) {
       const Dim dim = program.dim(symbol);
       if (dim.name() != binding.symbol) continue;
-      if (dim.is_float()) values[symbol].real = binding.value;
-      else values[symbol].integer = static_cast<std::int64_t>(binding.value);
+      if (dim.is_float())
+        values[symbol].real = binding.value;
+      else
+        values[symbol].integer = static_cast<std::int64_t>(binding.value);
     }
   }
   Status status = program.run(values);
@@ -83,7 +85,8 @@ TEST(DimProgram, ErrorsNameTheExpressionAndTheValues) {
   expect_error("(a + 1)%b", {{"a", 5}, {"b", 0}}, "division by zero: (a + 1)%b with a + 1 = 6, b = 0, a = 5");
   expect_error("a*b", {{"a", 1e10}, {"b", 1e10}}, "integer overflow: a*b with a = 10000000000, b = 10000000000");
   expect_error("broadcast(a, b)", {{"a", 3}, {"b", 4}}, "sizes do not broadcast: broadcast(a, b) with a = 3, b = 4");
-  expect_error("pow(a, b)", {{"a", 3}, {"b", -1}}, "negative exponent of an integer power: pow(a, b) with a = 3, b = -1");
+  expect_error("pow(a, b)", {{"a", 3}, {"b", -1}},
+               "negative exponent of an integer power: pow(a, b) with a = 3, b = -1");
   expect_error("shl(a, b)", {{"a", 3}, {"b", -1}}, "negative shift: shl(a, b) with a = 3, b = -1");
   expect_error("floor(%x)", {{"x", 1e30}}, "integer overflow: floor(%x) with %x = 1e+30");
   expect_error("truediv(%x, %y)", {{"x", 1}, {"y", 0}}, "division by zero: truediv(%x, %y) with %x = 1, %y = 0");
@@ -130,9 +133,8 @@ TEST(DimProgram, AgreesWithFolding) {
     for (std::int64_t a = -5; a < 6; ++a) {
       for (std::int64_t b = 1; b < 6; ++b) {
         const std::int64_t c = a * 3 - b;
-        const Dim folded = substitute(parsed(text), [&](Dim symbol) {
-          return Dim(symbol.name() == "a" ? a : (symbol.name() == "b" ? b : c));
-        });
+        const Dim folded = substitute(
+            parsed(text), [&](Dim symbol) { return Dim(symbol.name() == "a" ? a : (symbol.name() == "b" ? b : c)); });
         const auto value = [](std::int64_t x) { return static_cast<double>(x); };
         ASSERT_EQ(integer(text, {{"a", value(a)}, {"b", value(b)}, {"c", value(c)}}), folded.constant()) << text;
       }
@@ -142,7 +144,8 @@ TEST(DimProgram, AgreesWithFolding) {
 TEST(DimProgram, TwoHundredStepsTakeAboutAMicrosecond) {
   DimProgram program;
   const Dim a = Dim::symbol("a"), b = Dim::symbol("b");
-  for (int i = 1; program.size() < 250; ++i) program.add(floordiv(a * b + Dim(i), Dim(7)) + max(a, b + Dim(i)) * Dim(i));
+  for (int i = 1; program.size() < 250; ++i)
+    program.add(floordiv(a * b + Dim(i), Dim(7)) + max(a, b + Dim(i)) * Dim(i));
   std::vector<DimValue> values(program.size(), DimValue{3});
   constexpr int kRuns = 2000;
   double best = 1e30;

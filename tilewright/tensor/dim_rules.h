@@ -1,6 +1,6 @@
 // The rules that bring integer expressions into canonical form, one file per family: dim_sum.cc, dim_divide.cc,
-// dim_extrema.cc, dim_logic.cc. dim.cc converts operands, folds constants and calls them. Operands here are integers and
-// canonical; every rule is an identity over the mathematical integers. Internal to tensor/.
+// dim_extrema.cc, dim_logic.cc. dim.cc converts operands, folds constants and calls them. Operands here are integers
+// and canonical; every rule is an identity over the mathematical integers. Internal to tensor/.
 #pragma once
 
 #include <span>
@@ -25,8 +25,8 @@ struct Linear {
 // The sum as terms, or nothing if a coefficient does not fit int64.
 std::optional<Linear> as_linear(Dim dim);
 Dim from_linear(const Linear& linear);
-Term as_term(Dim dim);                   // of anything but a constant or a sum
-std::vector<Dim> factors_of(Dim rest);   // of a product without constant, or itself
+Term as_term(Dim dim);                  // of anything but a constant or a sum
+std::vector<Dim> factors_of(Dim rest);  // of a product without constant, or itself
 Dim scaled(std::int64_t coefficient, Dim rest);
 
 Dim make_sum(std::span<const Dim> operands);
@@ -37,9 +37,9 @@ Dim make_power(Dim base, Dim exponent);
 Dim make_extremum(DimOp op, std::span<const Dim> operands);  // min or max
 Dim make_broadcast(std::span<const Dim> operands);
 Dim make_comparison(DimOp op, Dim a, Dim b);
-Dim make_logical(DimOp op, std::span<const Dim> operands);   // and, or, not
-Dim make_bitwise(DimOp op, Dim a, Dim b);                    // also shifts
-Dim make_float(DimOp op, std::span<const Dim> operands);     // dim_float.cc: operations computed in f64
+Dim make_logical(DimOp op, std::span<const Dim> operands);  // and, or, not
+Dim make_bitwise(DimOp op, Dim a, Dim b);                   // also shifts
+Dim make_float(DimOp op, std::span<const Dim> operands);    // dim_float.cc: operations computed in f64
 
 // The value of an operation on constants, or nothing if it has none.
 std::optional<Dim> fold(DimOp op, bool is_float, std::span<const Dim> operands);

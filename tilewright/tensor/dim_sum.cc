@@ -11,8 +11,12 @@ namespace {
 
 using Wide = __int128;
 
-bool is_constant(Dim dim) { return dim.op() == DimOp::kConst; }
-bool fits(Wide value) { return value >= INT64_MIN && value <= INT64_MAX; }
+bool is_constant(Dim dim) {
+  return dim.op() == DimOp::kConst;
+}
+bool fits(Wide value) {
+  return value >= INT64_MIN && value <= INT64_MAX;
+}
 
 // `value` as the fewest int64 that add up to it.
 std::vector<std::int64_t> pieces(Wide value) {
@@ -37,8 +41,10 @@ void gather(Dim dim, std::vector<WideTerm>& terms, Wide& constant) {
     constant += DimTable::integer(dim);
   } else {
     const Term term = as_term(dim);
-    if (is_constant(term.rest)) constant += Wide{term.coefficient} * DimTable::integer(term.rest);
-    else terms.push_back({term.coefficient, term.rest});
+    if (is_constant(term.rest))
+      constant += Wide{term.coefficient} * DimTable::integer(term.rest);
+    else
+      terms.push_back({term.coefficient, term.rest});
   }
 }
 
@@ -73,8 +79,10 @@ std::vector<std::int64_t> combine(std::span<const std::int64_t> constants) {
     std::uint64_t product = 0;
     const bool fits_word = !__builtin_mul_overflow(groups.back(), value, &product);
     const bool is_lowest = product == kLowest && negative && &value == &sorted.back();
-    if (fits_word && (product <= kLimit || is_lowest)) groups.back() = product;
-    else groups.push_back(value);
+    if (fits_word && (product <= kLimit || is_lowest))
+      groups.back() = product;
+    else
+      groups.push_back(value);
   }
   std::sort(groups.begin(), groups.end());  // no two of them multiply to an int64
   std::vector<std::int64_t> out;
@@ -84,8 +92,10 @@ std::vector<std::int64_t> combine(std::span<const std::int64_t> constants) {
   }
   if (negative) {
     const auto first = std::find_if(out.begin(), out.end(), [](std::int64_t value) { return value != INT64_MIN; });
-    if (first != out.end()) *first = -*first;
-    else out.insert(out.begin(), -1);
+    if (first != out.end())
+      *first = -*first;
+    else
+      out.insert(out.begin(), -1);
   }
   if (out.size() > 1 && out.front() == 1) out.erase(out.begin());
   return out;
@@ -161,8 +171,7 @@ Term as_term(Dim dim) {
     return {-1, make_product(positive)};
   }
   if (operands.size() == 2) return {DimTable::integer(operands[0]), operands[1]};
-  return {DimTable::integer(operands[0]),
-          DimTable::intern(DimOp::kMul, {operands.begin() + 1, operands.end()}, false)};
+  return {DimTable::integer(operands[0]), DimTable::intern(DimOp::kMul, {operands.begin() + 1, operands.end()}, false)};
 }
 
 std::vector<Dim> factors_of(Dim rest) {
@@ -216,8 +225,10 @@ Dim make_product(std::span<const Dim> operands) {
   std::vector<std::int64_t> constants;
   std::vector<Dim> factors;
   const auto add_factor = [&](Dim factor) {
-    if (is_constant(factor)) constants.push_back(DimTable::integer(factor));
-    else factors.push_back(factor);
+    if (is_constant(factor))
+      constants.push_back(DimTable::integer(factor));
+    else
+      factors.push_back(factor);
   };
   for (const Dim operand : operands) {
     if (operand.op() == DimOp::kMul) {
@@ -250,8 +261,8 @@ Dim make_power(Dim base, Dim exponent) {
   const std::optional<std::int64_t> power = exponent.constant();
   constexpr std::size_t kLongestProduct = 64;
   if (power && *power == 0) return Dim(1);
-  if (power && *power > 0 && factors_of(base).size() * static_cast<std::size_t>(std::min<std::int64_t>(*power, 128)) <=
-                                 kLongestProduct) {
+  if (power && *power > 0 &&
+      factors_of(base).size() * static_cast<std::size_t>(std::min<std::int64_t>(*power, 128)) <= kLongestProduct) {
     const std::vector<Dim> factors(static_cast<std::size_t>(*power), base);
     return make_product(factors);
   }

@@ -84,7 +84,8 @@ Dim Dim::integer(std::int64_t value) {
   static const std::vector<const DimNode*>* const kSmall = [] {
     auto* small = new std::vector<const DimNode*>;
     for (std::size_t i = 0; i < kCached; ++i) {
-      small->push_back(DimTable::intern({DimOp::kConst, false, kLow + static_cast<std::int64_t>(i), 0, {}, {}, 0}).node_);
+      small->push_back(
+          DimTable::intern({DimOp::kConst, false, kLow + static_cast<std::int64_t>(i), 0, {}, {}, 0}).node_);
     }
     return small;
   }();

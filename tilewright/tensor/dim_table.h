@@ -10,8 +10,8 @@ namespace tilewright {
 
 struct DimOpInfo {
   std::string_view text;
-  int operands;   // -1: two or more
-  char takes;     // see dim_ops.def
+  int operands;  // -1: two or more
+  char takes;    // see dim_ops.def
   char gives;
   bool is_infix() const { return !text.empty() && !((text[0] >= 'a' && text[0] <= 'z')); }
   bool is_function() const { return !text.empty() && !is_infix(); }
@@ -23,7 +23,9 @@ inline constexpr DimOpInfo kDimOps[] = {
 #undef DIM_OP
 };
 inline constexpr std::size_t kNumDimOps = std::size(kDimOps);
-constexpr const DimOpInfo& info(DimOp op) { return kDimOps[static_cast<std::size_t>(op)]; }
+constexpr const DimOpInfo& info(DimOp op) {
+  return kDimOps[static_cast<std::size_t>(op)];
+}
 
 class DimTable {
  public:
@@ -36,6 +38,8 @@ class DimTable {
 
 // Negative, zero or positive as a stands before, is, or stands after b.
 int compare(Dim a, Dim b);
-inline bool before(Dim a, Dim b) { return compare(a, b) < 0; }
+inline bool before(Dim a, Dim b) {
+  return compare(a, b) < 0;
+}
 
 }  // namespace tilewright

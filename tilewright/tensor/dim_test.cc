@@ -33,8 +33,12 @@ TEST(Dim, LikeTermsAreCollected) {
   expect_canonical("s0 - s0", "0");
   expect_canonical("s1 + s0 + 3 + s1 - 1", "s0 + 2*s1 + 2");
 }
-TEST(Dim, APositiveTermIsPrintedFirst) { expect_canonical("-s0 + s1", "s1 - s0"); }
-TEST(Dim, ConstantsDistributeOverSums) { expect_canonical("2*(a + b - 3)", "2*a + 2*b - 6"); }
+TEST(Dim, APositiveTermIsPrintedFirst) {
+  expect_canonical("-s0 + s1", "s1 - s0");
+}
+TEST(Dim, ConstantsDistributeOverSums) {
+  expect_canonical("2*(a + b - 3)", "2*a + 2*b - 6");
+}
 TEST(Dim, ProductsTakeOutCommonFactors) {
   expect_canonical("(2*s1 + 2)*s0", "2*s0*(s1 + 1)");
   expect_canonical("s0*(1 - s1)", "-s0*(s1 - 1)");
@@ -44,7 +48,9 @@ TEST(Dim, OrderOfCreationDoesNotMatter) {
   EXPECT_TRUE(late + early == early + late);
   EXPECT_EQ(to_string(late * early + late), "order_b + order_a*order_b");
 }
-TEST(Dim, ProductsFlattenHoweverTheyAreGrouped) { EXPECT_TRUE(parsed("a*(b*2)*c") == parsed("(c*a)*(2*b)")); }
+TEST(Dim, ProductsFlattenHoweverTheyAreGrouped) {
+  EXPECT_TRUE(parsed("a*(b*2)*c") == parsed("(c*a)*(2*b)"));
+}
 TEST(Dim, QuotientsByOneAndOfMultiplesVanish) {
   expect_canonical("x//1", "x");
   expect_canonical("(k*x)//k", "x");
@@ -69,8 +75,12 @@ TEST(Dim, DivisionFoldsAsInPython) {
   EXPECT_EQ(ceildiv(Dim(7), Dim(2)).constant(), 4);
   EXPECT_EQ(ceildiv(Dim(-7), Dim(2)).constant(), -3);
 }
-TEST(Dim, DivisionByZeroStaysAsWritten) { expect_canonical("7//0", "7//0"); }
-TEST(Dim, TwoFormsOfCeilingDivisionAgree) { EXPECT_TRUE(ceildiv(Dim::symbol("s0"), Dim(8)) == parsed("(s0 - 1)//8 + 1")); }
+TEST(Dim, DivisionByZeroStaysAsWritten) {
+  expect_canonical("7//0", "7//0");
+}
+TEST(Dim, TwoFormsOfCeilingDivisionAgree) {
+  EXPECT_TRUE(ceildiv(Dim::symbol("s0"), Dim(8)) == parsed("(s0 - 1)//8 + 1"));
+}
 TEST(Dim, MinimaFlattenAndDropWhatIsNeverTaken) {
   expect_canonical("min(a, min(3, a + 1))", "min(a, 3)");
   expect_canonical("max(max(a, 3), max(b, 7))", "max(max(a, b), 7)");
@@ -81,7 +91,9 @@ TEST(Dim, BroadcastRules) {
   expect_canonical("broadcast(a, 4)", "4");
   expect_canonical("broadcast(b, broadcast(a, b))", "broadcast(a, b)");
 }
-TEST(Dim, BroadcastOfDifferentConstantsIsLeftToTheEvaluator) { expect_canonical("broadcast(2, 3)", "broadcast(2, 3)"); }
+TEST(Dim, BroadcastOfDifferentConstantsIsLeftToTheEvaluator) {
+  expect_canonical("broadcast(2, 3)", "broadcast(2, 3)");
+}
 TEST(Dim, ComparisonsOfAKnownDifferenceFold) {
   expect_canonical("lt(a, a + 1)", "1");
   expect_canonical("eq(a + b, b + a + 2)", "0");
@@ -123,8 +135,12 @@ TEST(Dim, FloatSumsKeepTheirGrouping) {
   expect_canonical("%a + %b + %c", "%a + %b + %c");
   EXPECT_FALSE(parsed("(%a + %b) + %c") == parsed("%a + (%b + %c)"));
 }
-TEST(Dim, FloatDifferencesAreNotAssumedZero) { expect_canonical("%a - %a", "%a - %a"); }  // inf - inf is nan
-TEST(Dim, RoundingAnIntegerIsThatInteger) { expect_canonical("floor(float(s0))", "s0"); }
+TEST(Dim, FloatDifferencesAreNotAssumedZero) {
+  expect_canonical("%a - %a", "%a - %a");
+}  // inf - inf is nan
+TEST(Dim, RoundingAnIntegerIsThatInteger) {
+  expect_canonical("floor(float(s0))", "s0");
+}
 TEST(Dim, OverflowStaysUnfolded) {
   expect_canonical("9223372036854775807 + 1", "9223372036854775807 + 1");
   expect_canonical("9223372036854775807 + 1 - 1", "9223372036854775807");
@@ -164,7 +180,8 @@ Dim random_dim(std::mt19937& random, int depth, bool floats, Numbers numbers) {
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   if (depth == 0 || pick(5) == 0) {
     if (floats && pick(3) == 0) return pick(2) == 0 ? Dim::float_symbol("x") : Dim::real((pick(9) - 4) * 0.75);
-    if (numbers == Numbers::kExtreme && pick(16) == 0) return Dim(pick(2) == 0 ? INT64_MAX - pick(2) : INT64_MIN + pick(2));
+    if (numbers == Numbers::kExtreme && pick(16) == 0)
+      return Dim(pick(2) == 0 ? INT64_MAX - pick(2) : INT64_MIN + pick(2));
     static const char* const kNames[] = {"a", "b", "c", "d"};
     return pick(2) == 0 ? Dim::symbol(kNames[pick(4)]) : Dim(pick(13) - 4);
   }
@@ -184,7 +201,8 @@ Dim random_dim(std::mt19937& random, int depth, bool floats, Numbers numbers) {
     if (row.takes == '-' || (!floats && row.takes == 'f') || (!floats && row.op == DimOp::kToFloat)) continue;
     std::vector<Dim> operands;
     const int count = row.operands < 0 ? 2 + pick(3) : row.operands;
-    for (int i = 0; i < count; ++i) operands.push_back(random_dim(random, depth - 1, floats && row.takes != 'i', numbers));
+    for (int i = 0; i < count; ++i)
+      operands.push_back(random_dim(random, depth - 1, floats && row.takes != 'i', numbers));
     const bool any_float = std::any_of(operands.begin(), operands.end(), [](Dim dim) { return dim.is_float(); });
     if (any_float && row.takes == 'i') continue;  // pow(2, -1) is one without a float in sight
     return Dim::make(row.op, operands);

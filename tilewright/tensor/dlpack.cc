@@ -18,10 +18,14 @@ enum Code : std::uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBFloat = 4, kBool =
 constexpr std::uint8_t code_of(DType dtype) {
   if (dtype == DType::kBF16) return kBFloat;
   switch (kind(dtype)) {
-    case 'f': return kFloat;
-    case 'i': return kInt;
-    case 'u': return kUInt;
-    default: return kBool;
+    case 'f':
+      return kFloat;
+    case 'i':
+      return kInt;
+    case 'u':
+      return kUInt;
+    default:
+      return kBool;
   }
 }
 
@@ -50,7 +54,8 @@ Status check_extent(std::span<const std::int64_t> sizes, std::span<const std::in
 Result<Tensor> import_view(const DLTensor& in, std::shared_ptr<void> owner) {
   TW_ASSIGN(const DType dtype, from_dlpack(in.dtype));
   if (in.device.type != kDLCpu) {
-    return fail(ErrorKind::kUnsupported, "DLPack tensor is on device type {}, only the CPU (1) is supported", in.device.type);
+    return fail(ErrorKind::kUnsupported, "DLPack tensor is on device type {}, only the CPU (1) is supported",
+                in.device.type);
   }
   if (in.ndim < 0 || in.ndim > kHighestRank) {
     return fail(ErrorKind::kInvalidArgument, "DLPack tensor has rank {}, expected 0 to {}", in.ndim, kHighestRank);
@@ -91,7 +96,8 @@ Result<Tensor> import_managed(Managed* managed) {
     if (self->deleter != nullptr) self->deleter(self);
   });
   const std::span<const std::int64_t> sizes = view.sizes(), strides = view.strides();
-  return Tensor(view.dtype(), {sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, view.data(), std::move(owner));
+  return Tensor(view.dtype(), {sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, view.data(),
+                std::move(owner));
 }
 
 // The exported struct with what it points at; the consumer's deleter call frees both.
@@ -108,8 +114,13 @@ Managed* export_managed(const Tensor& tensor) {
   out->tensor = tensor;
   out->sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
   out->strides.assign(tensor.strides().begin(), tensor.strides().end());
-  out->managed.tensor = {tensor.data(),      {kDLCpu, 0},         static_cast<std::int32_t>(tensor.rank()),
-                         to_dlpack(tensor.dtype()), out->sizes.data(), out->strides.data(), 0};
+  out->managed.tensor = {tensor.data(),
+                         {kDLCpu, 0},
+                         static_cast<std::int32_t>(tensor.rank()),
+                         to_dlpack(tensor.dtype()),
+                         out->sizes.data(),
+                         out->strides.data(),
+                         0};
   out->managed.context = out;
   out->managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
   return &out->managed;
@@ -117,19 +128,21 @@ Managed* export_managed(const Tensor& tensor) {
 
 }  // namespace
 
-DLDataType to_dlpack(DType dtype) { return {code_of(dtype), static_cast<std::uint8_t>(byte_size(dtype) * 8), 1}; }
+DLDataType to_dlpack(DType dtype) {
+  return {code_of(dtype), static_cast<std::uint8_t>(byte_size(dtype) * 8), 1};
+}
 
 Result<DType> from_dlpack(DLDataType type) {
   if (type.lanes == 1) {
-#define DTYPE(Name, ...)                                                                  \
+#define DTYPE(Name, ...)                                                                            \
   if (to_dlpack(DType::k##Name).code == type.code && to_dlpack(DType::k##Name).bits == type.bits) { \
-    return DType::k##Name;                                                                \
+    return DType::k##Name;                                                                          \
   }
 #include "tilewright/tensor/dtypes.def"
 #undef DTYPE
   }
-  return fail(ErrorKind::kUnsupported, "DLPack dtype is not supported: code {}, {} bits, {} lanes", type.code, type.bits,
-              type.lanes);
+  return fail(ErrorKind::kUnsupported, "DLPack dtype is not supported: code {}, {} bits, {} lanes", type.code,
+              type.bits, type.lanes);
 }
 
 Result<Tensor> from_dlpack(DLManagedTensor* managed) {
@@ -146,7 +159,9 @@ Result<Tensor> from_dlpack(DLManagedTensorVersioned* managed) {
   return import_managed(managed);
 }
 
-DLManagedTensor* to_dlpack(const Tensor& tensor) { return export_managed<DLManagedTensor>(tensor); }
+DLManagedTensor* to_dlpack(const Tensor& tensor) {
+  return export_managed<DLManagedTensor>(tensor);
+}
 
 DLManagedTensorVersioned* to_dlpack_versioned(const Tensor& tensor, bool read_only) {
   auto* out = export_managed<DLManagedTensorVersioned>(tensor);

@@ -1,7 +1,7 @@
-// Tensors across libraries by DLPack. The structs below are the public C layout of DLPack 1.x (and of the older form without a
-// version), which every array library agrees on; they are declared here so that no header of another project is needed.
-// Import shares the memory and calls the producer's deleter with the last reference; export keeps our memory until the
-// consumer calls ours. What a producer hands over is checked before it is used: no size in it is trusted.
+// Tensors across libraries by DLPack. The structs below are the public C layout of DLPack 1.x (and of the older form
+// without a version), which every array library agrees on; they are declared here so that no header of another project
+// is needed. Import shares the memory and calls the producer's deleter with the last reference; export keeps our memory
+// until the consumer calls ours. What a producer hands over is checked before it is used: no size in it is trusted.
 #pragma once
 
 #include <cstdint>
@@ -55,10 +55,13 @@ inline constexpr std::uint64_t kDLReadOnly = 1;
 inline constexpr std::uint64_t kDLIsCopied = 2;
 
 // A Tensor over the producer's memory. On success the Tensor owns `managed`; on an error the caller still does.
-// Unsupported: another device than the CPU, a dtype that dtypes.def lacks, lanes, an unaligned pointer, a newer major version.
+// Unsupported: another device than the CPU, a dtype that dtypes.def lacks, lanes, an unaligned pointer, a newer major
+// version.
 Result<Tensor> from_dlpack(DLManagedTensor* managed);
 Result<Tensor> from_dlpack(DLManagedTensorVersioned* managed);
-inline bool is_read_only(const DLManagedTensorVersioned& managed) { return (managed.flags & kDLReadOnly) != 0; }
+inline bool is_read_only(const DLManagedTensorVersioned& managed) {
+  return (managed.flags & kDLReadOnly) != 0;
+}
 
 // The tensor for a consumer, which calls `deleter` once when it is done. Never null.
 DLManagedTensor* to_dlpack(const Tensor& tensor);

@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::size_t kMostTerms = 256;  // of a product that is multiplied out
 
-Answer yes_if(bool condition) { return condition ? Answer::kYes : Answer::kNo; }
+Answer yes_if(bool condition) {
+  return condition ? Answer::kYes : Answer::kNo;
+}
 
 // `rest` with products of sums multiplied out; nothing if that gives too many terms.
 std::optional<std::vector<Dim>> multiplied_out(Dim rest) {
@@ -149,7 +151,8 @@ Answer Facts::at_most(Dim a, Dim b, int depth) const {
   if (a.op() == DimOp::kMax && any_yes(a.operands()[0], b) && any_yes(a.operands()[1], b)) return Answer::kYes;
   if (b.op() == DimOp::kMin && any_yes(a, b.operands()[0]) && any_yes(a, b.operands()[1])) return Answer::kYes;
   const bool shrinks = a.op() == DimOp::kFloorDiv || a.op() == DimOp::kMod;  // x // k and x % k of x >= 0 are at most x
-  if (shrinks && range_of(a.operands()[0]).low >= 0 && range_of(a.operands()[1]).low >= 0 && any_yes(a.operands()[0], b)) {
+  if (shrinks && range_of(a.operands()[0]).low >= 0 && range_of(a.operands()[1]).low >= 0 &&
+      any_yes(a.operands()[0], b)) {
     return Answer::kYes;
   }
   return Answer::kUnknown;

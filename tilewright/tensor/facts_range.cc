@@ -1,5 +1,5 @@
-// Interval and congruence analysis of integer expressions. The ends of int64 stand for infinity: they absorb additions, so
-// that bounds are conservative; values outside int64 need no room, since evaluating one is an error.
+// Interval and congruence analysis of integer expressions. The ends of int64 stand for infinity: they absorb additions,
+// so that bounds are conservative; values outside int64 need no room, since evaluating one is an error.
 #include <algorithm>
 #include <numeric>
 
@@ -36,7 +36,9 @@ std::int64_t power(std::int64_t base, std::int64_t exponent) {  // base >= 0, ex
   return result;
 }
 
-Range hull(Range a, Range b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+Range hull(Range a, Range b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   if (b == -1) return clamped(-Wide{a});
@@ -86,8 +88,10 @@ Range Facts::extremum_range(Dim dim, int& budget) const {
   const Range a = range_of(dim.operands()[0], budget);
   const Range b = range_of(dim.operands()[1], budget);
   switch (dim.op()) {
-    case DimOp::kMin: return {std::min(a.low, b.low), std::min(a.high, b.high)};
-    case DimOp::kMax: return {std::max(a.low, b.low), std::max(a.high, b.high)};
+    case DimOp::kMin:
+      return {std::min(a.low, b.low), std::min(a.high, b.high)};
+    case DimOp::kMax:
+      return {std::max(a.low, b.low), std::max(a.high, b.high)};
     case DimOp::kBroadcast: {
       const bool no_zero = a.low >= 1 && b.low >= 1;
       return {no_zero ? std::max(a.low, b.low) : std::min(a.low, b.low), std::max(a.high, b.high)};
@@ -105,8 +109,10 @@ Range Facts::extremum_range(Dim dim, int& budget) const {
       return {dim.op() == DimOp::kBitOr ? std::max(a.low, b.low) : 0, all_bits_below(std::max(a.high, b.high))};
     case DimOp::kShiftLeft:
       return a.low >= 0 ? Range{a.low, INT64_MAX} : Range{INT64_MIN, a.high <= 0 ? a.high : INT64_MAX};
-    case DimOp::kShiftRight: return {std::min<std::int64_t>(a.low, 0), std::max<std::int64_t>(a.high, -1)};
-    default: return kAny;
+    case DimOp::kShiftRight:
+      return {std::min<std::int64_t>(a.low, 0), std::max<std::int64_t>(a.high, -1)};
+    default:
+      return kAny;
   }
 }
 
@@ -131,7 +137,8 @@ Range Facts::range_of(Dim dim, int& budget) const {
       return out;
     }
     case DimOp::kFloorDiv:
-    case DimOp::kMod: return quotient_range(dim, budget);
+    case DimOp::kMod:
+      return quotient_range(dim, budget);
     case DimOp::kAbs: {
       const Range a = operand(0);
       if (a.low >= 0) return a;
@@ -144,9 +151,16 @@ Range Facts::range_of(Dim dim, int& budget) const {
       if (condition.low == 0 && condition.high == 0) return operand(2);
       return hull(operand(1), operand(2));
     }
-    case DimOp::kEq: case DimOp::kNe: case DimOp::kLt: case DimOp::kLe: case DimOp::kAnd: case DimOp::kOr:
-    case DimOp::kNot: return {0, 1};
-    default: return operands.size() == 2 ? extremum_range(dim, budget) : kAny;
+    case DimOp::kEq:
+    case DimOp::kNe:
+    case DimOp::kLt:
+    case DimOp::kLe:
+    case DimOp::kAnd:
+    case DimOp::kOr:
+    case DimOp::kNot:
+      return {0, 1};
+    default:
+      return operands.size() == 2 ? extremum_range(dim, budget) : kAny;
   }
 }
 
@@ -179,8 +193,10 @@ Facts::Congruence Facts::congruence(Dim dim, int& budget) const {
       for (std::size_t i = 1; i < operands.size(); ++i) {
         const Congruence b = congruence(operands[i], budget);
         const Wide am = a.modulus, ar = a.remainder, bm = b.modulus, br = b.remainder;
-        if (dim.op() == DimOp::kAdd) a = reduced(common(am, bm), ar + br);
-        else a = reduced(common(common(am * br, bm * ar), am <= INT32_MAX || bm <= INT32_MAX ? am * bm : am), ar * br);
+        if (dim.op() == DimOp::kAdd)
+          a = reduced(common(am, bm), ar + br);
+        else
+          a = reduced(common(common(am * br, bm * ar), am <= INT32_MAX || bm <= INT32_MAX ? am * bm : am), ar * br);
       }
       return a;
     }
@@ -197,14 +213,18 @@ Facts::Congruence Facts::congruence(Dim dim, int& budget) const {
       if (a.modulus % divisor == 0) return {0, ((a.remainder % divisor) + divisor) % divisor};
       return reduced(std::gcd(a.modulus, divisor), a.remainder);
     }
-    case DimOp::kMin: case DimOp::kMax: case DimOp::kBroadcast: case DimOp::kSelect: {
+    case DimOp::kMin:
+    case DimOp::kMax:
+    case DimOp::kBroadcast:
+    case DimOp::kSelect: {
       const std::size_t first = operands.size() - 2;
       const Congruence a = congruence(operands[first], budget);
       const Congruence b = congruence(operands[first + 1], budget);
       const Wide both = common(common(a.modulus, b.modulus), Wide{a.remainder} - b.remainder);
       return reduced(both, a.remainder);
     }
-    default: return kNothing;
+    default:
+      return kNothing;
   }
 }
 

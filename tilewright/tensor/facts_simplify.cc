@@ -9,7 +9,9 @@ namespace {
 
 constexpr int kMostRounds = 8;  // of replacements by equalities
 
-bool is_integer_op(Dim dim) { return !dim.is_float() && (dim.operands().empty() || !dim.operands()[0].is_float()); }
+bool is_integer_op(Dim dim) {
+  return !dim.is_float() && (dim.operands().empty() || !dim.operands()[0].is_float());
+}
 
 }  // namespace
 
@@ -79,22 +81,34 @@ Dim Facts::simplify_node(Dim dim) const {
     return of_x.low >= 0 && of_x.high < range_of(below).low;
   };
   switch (dim.op()) {
-    case DimOp::kMin: return decided(less_equal_as_is(a, b), a, b, dim);
-    case DimOp::kMax: return decided(less_equal_as_is(a, b), b, a, dim);
+    case DimOp::kMin:
+      return decided(less_equal_as_is(a, b), a, b, dim);
+    case DimOp::kMax:
+      return decided(less_equal_as_is(a, b), b, a, dim);
     case DimOp::kBroadcast:
       return decided(same_as_is(a, Dim(1)), b, a, decided(same_as_is(b, Dim(1)), a, b, dim));
     case DimOp::kMod:
       if (range_fits(a, b)) return a;
       return b.constant().value_or(0) > 0 && divisible_as_is(a, *b.constant()) == Answer::kYes ? Dim(0) : dim;
-    case DimOp::kFloorDiv: return range_fits(a, b) ? Dim(0) : dim;
-    case DimOp::kAbs: return decided(less_equal_as_is(Dim(0), a), a, -a, dim);
-    case DimOp::kEq: return decided(same_as_is(a, b), Dim(1), Dim(0), dim);
-    case DimOp::kNe: return decided(same_as_is(a, b), Dim(0), Dim(1), dim);
-    case DimOp::kLt: return decided(less_equal_as_is(b, a), Dim(0), Dim(1), dim);
-    case DimOp::kLe: return decided(less_equal_as_is(a, b), Dim(1), Dim(0), dim);
-    case DimOp::kSelect: return decided(same_as_is(a, Dim(0)), dim.operands()[2], dim.operands()[1], dim);
-    case DimOp::kAdd: case DimOp::kMul: return without_rounding(dim).value_or(dim);
-    default: return dim;
+    case DimOp::kFloorDiv:
+      return range_fits(a, b) ? Dim(0) : dim;
+    case DimOp::kAbs:
+      return decided(less_equal_as_is(Dim(0), a), a, -a, dim);
+    case DimOp::kEq:
+      return decided(same_as_is(a, b), Dim(1), Dim(0), dim);
+    case DimOp::kNe:
+      return decided(same_as_is(a, b), Dim(0), Dim(1), dim);
+    case DimOp::kLt:
+      return decided(less_equal_as_is(b, a), Dim(0), Dim(1), dim);
+    case DimOp::kLe:
+      return decided(less_equal_as_is(a, b), Dim(1), Dim(0), dim);
+    case DimOp::kSelect:
+      return decided(same_as_is(a, Dim(0)), dim.operands()[2], dim.operands()[1], dim);
+    case DimOp::kAdd:
+    case DimOp::kMul:
+      return without_rounding(dim).value_or(dim);
+    default:
+      return dim;
   }
 }
 

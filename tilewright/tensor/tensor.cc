@@ -23,7 +23,8 @@ void copy_strided(const std::byte* from, std::byte*& to, std::span<const std::in
     to += row;
     return;
   }
-  for (std::int64_t i = 0; i < sizes[0]; ++i) copy_strided(from + i * step, to, sizes.subspan(1), strides.subspan(1), element);
+  for (std::int64_t i = 0; i < sizes[0]; ++i)
+    copy_strided(from + i * step, to, sizes.subspan(1), strides.subspan(1), element);
 }
 
 }  // namespace
