@@ -3,15 +3,19 @@
 // the oracle and every VM agree, in any order and on any number of threads.
 //
 // The stream of 32-bit words of (seed, offset): word j is output j % 4 of the block with counter offset + j / 4 (64
-// bits, in counter words 0 and 1; words 2 and 3 are 0) and key seed (low half, high half). Row-major element i of a
-// random tensor uses
-//   32 bits  (i32, f32, f16, bf16)  word i
-//   64 bits  (i64, f64)             words 2i (low half) and 2i + 1 (high half)
-//   uniform  f32 (w >> 8) * 2^-24, f16 (w >> 21) * 2^-11, bf16 (w >> 24) * 2^-8, f64 (w >> 11) * 2^-53: exact, in [0,
-//   1) normal   Box and Muller 1958, by pairs: elements 2p and 2p + 1 are sqrt(-2 ln u) cos(2 pi v) and sqrt(-2 ln u)
-//   sin(2 pi v),
-//            with u from element 2p's bits and v from those of 2p + 1. u is the uniform number plus its smallest step,
-//            in (0, 1]; v is the uniform number. f16 and bf16 take the f32 numbers and round.
+// bits, in counter words 0 and 1; words 2 and 3 are 0) and key seed (low half, high half).
+//
+// Bits of row-major element i of a random tensor:
+// - 32 bits, for i32, f32, f16, bf16: word i.
+// - 64 bits, for i64, f64: words 2i (low half) and 2i + 1 (high half).
+//
+// Uniform numbers, exact and in [0, 1), of bits w:
+// - f32 is (w >> 8) * 2^-24, f16 is (w >> 21) * 2^-11, bf16 is (w >> 24) * 2^-8, f64 is (w >> 11) * 2^-53.
+//
+// Normal numbers (Box and Muller 1958), by pairs of elements 2p and 2p + 1:
+// - u is the uniform number of element 2p plus its smallest step, in (0, 1]; v is the uniform number of 2p + 1.
+// - Element 2p is sqrt(-2 ln u) cos(2 pi v), element 2p + 1 is sqrt(-2 ln u) sin(2 pi v).
+// - f16 and bf16 take the f32 numbers and round.
 #pragma once
 
 #include <array>
@@ -66,8 +70,8 @@ constexpr double uniform_f64(std::uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-// The normal number of an element from the uniform numbers of its pair; `odd` for the second of the two. Computed in
-// double.
+// The normal number of an element from the uniform numbers of its pair; `odd` for the second of the two. In double; a
+// VM that computes in f32 differs in the last digits.
 inline double box_muller(double u, double v, bool odd) {
   const double radius = std::sqrt(-2 * std::log(u));
   const double angle = 2 * std::numbers::pi * v;

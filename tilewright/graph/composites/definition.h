@@ -16,7 +16,7 @@ class Definition {
 
   std::size_t num_inputs() const { return inputs_.size(); }
   ValueId raw(std::size_t input) const { return inputs_[input]; }
-  const Shape& shape(ValueId value) const { return builder_.type(value).shape; }
+  Shape shape(ValueId value) const { return builder_.type(value).shape; }  // a copy: new nodes move the types
   DType dtype(ValueId value) const { return builder_.type(value).dtype; }
   std::int64_t rank(ValueId value) const { return static_cast<std::int64_t>(shape(value).size()); }
   const Attrs& attrs() const { return attrs_; }

@@ -40,8 +40,7 @@ inline Numbers numbers(const Tensor& tensor) {
   return Numbers(elements.begin(), elements.end());
 }
 
-// One node over inputs of exactly these sizes. The builder may refuse what it can see to be wrong; use `late` to hide
-// sizes.
+// One node over inputs of exactly these sizes. The builder may refuse what it can see to be wrong.
 inline Outcome try_op(Op op, std::vector<Tensor> inputs, Attrs attrs = {}) {
   Graph graph;
   std::vector<ValueId> values;
