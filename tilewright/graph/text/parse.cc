@@ -2,6 +2,7 @@
 // `weight w: f32[8]`, a host scalar `scalar s0` or `scalar %f0`, a fact, a capture, a node `a, b = op(x) axis=1 {region}`
 // and, last, `return`. Attributes stand on the line of their node, with '=' directly behind the name. Nesting, counts and
 // sizes are bounded by the text itself or by a limit, so that no text can crash the parser or exhaust memory.
+#include <algorithm>
 #include <unordered_map>
 
 #include "tilewright/graph/builder.h"
@@ -14,7 +15,8 @@ namespace {
 
 using text::Scanner;
 
-constexpr int kMaxDepth = 32;  // regions in regions
+constexpr int kMaxDepth = 32;                // regions in regions
+constexpr std::size_t kMaxExpression = 2000;  // operations of one size, written out
 
 struct Scope {
   Graph& graph;
@@ -189,6 +191,7 @@ class Parser {
     for (std::size_t i = 0; i < names.size(); ++i) {
       TW_TRY(define(scope, names[i].name, results[i]));
       scope.graph.rename(results[i], names[i].name);
+      TW_TRY(check_lengths(scope.graph.value(results[i])));
       if (names[i].type) TW_TRY(declare(scope.graph, results[i], std::move(*names[i].type)));
     }
     return {};
@@ -259,6 +262,22 @@ class Parser {
     return scope.graph.node(node).outputs;
   }
 
+  // Sizes share subexpressions, so that few lines could make one that takes gigabytes to write out.
+  Status check_lengths(const Value& value) {
+    for (const Dim dim : value.type.shape) {
+      if (length(dim) > kMaxExpression) return in_.fail("a size of '{}' is too long an expression", value.name);
+    }
+    return {};
+  }
+
+  std::size_t length(Dim dim) {
+    if (const auto known = lengths_.find(dim); known != lengths_.end()) return known->second;
+    std::size_t total = 1;
+    for (const Dim operand : dim.operands()) total = std::min(total + length(operand), kMaxExpression + 1);
+    lengths_.emplace(dim, total);
+    return total;
+  }
+
   // The text writes the type of a result: it replaces the inferred one if both can be true.
   Status declare(Graph& graph, ValueId id, TensorType type) {
     Value& value = graph.value(id);
@@ -287,6 +306,7 @@ class Parser {
   }
 
   Scanner in_;
+  std::unordered_map<Dim, std::size_t> lengths_;
 };
 
 }  // namespace

@@ -168,6 +168,14 @@ TEST(TextErrors, NestingIsBounded) {
   expect_error("x: f32[" + std::string(5000, '-') + "1] return", "an expression exceeds 4096 characters");
 }
 
+TEST(TextErrors, SizesThatWouldFillTheMemoryWhenWrittenOut) {
+  std::string text = "x0: f32[n]\n";
+  for (int i = 0; i < 60; ++i) {
+    text += fmt::format("p{0} = pad(x{0}) low=[1] high=[0]\nx{1} = add(x{0}, p{0})\n", i, i + 1);
+  }
+  expect_error(text + "return", "a size of 'x9' is too long an expression");
+}
+
 TEST(TextProperty, ReadingWhatWasWrittenGivesTheSameGraph) {
   std::size_t nodes = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
