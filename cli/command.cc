@@ -58,9 +58,12 @@ Status write_file(const std::string& path, std::string_view bytes) {
 
 bool is_text(const std::vector<std::uint8_t>& bytes) {
   const auto head = bytes.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(bytes.size(), 4096));
-  return std::all_of(bytes.begin(), head, [](std::uint8_t byte) { return byte >= 32 || byte == '\n' || byte == '\t' || byte == '\r'; });
+  return std::all_of(bytes.begin(), head,
+                     [](std::uint8_t byte) { return byte >= 32 || byte == '\n' || byte == '\t' || byte == '\r'; });
 }
 
-void print_json(const Json& value) { std::printf("%s\n", value.dump(2, ' ', false, Json::error_handler_t::replace).c_str()); }
+void print_json(const Json& value) {
+  std::printf("%s\n", value.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
 
 }  // namespace tilewright::cli

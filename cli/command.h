@@ -22,8 +22,8 @@ struct Outcome {
   int exit_code = 0;
 };
 
-// Adds --json to `command`, and runs `body` when the command is chosen. With --json an error is printed as an object too.
-// `body` gets true for --json.
+// Adds --json to `command`, and runs `body` when the command is chosen. With --json an error is printed as an object
+// too. `body` gets true for --json.
 void on_run(CLI::App& command, Outcome& outcome, std::function<Status(bool json)> body);
 
 Result<std::vector<std::uint8_t>> read_file(const std::string& path);
@@ -34,5 +34,7 @@ void print_json(const Json& value);
 
 void add_inspect(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
+void add_run(CLI::App& app, Outcome& outcome);
+void add_bench(CLI::App& app, Outcome& outcome);
 
 }  // namespace tilewright::cli

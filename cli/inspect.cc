@@ -34,11 +34,16 @@ Json graph_json(const Graph& graph) {
 
 std::string_view text_of(isa::BufferKind kind) {
   switch (kind) {
-    case isa::BufferKind::kArena: return "arena";
-    case isa::BufferKind::kInput: return "input";
-    case isa::BufferKind::kOutput: return "output";
-    case isa::BufferKind::kConstant: return "constant";
-    case isa::BufferKind::kPacked: return "packed";
+    case isa::BufferKind::kArena:
+      return "arena";
+    case isa::BufferKind::kInput:
+      return "input";
+    case isa::BufferKind::kOutput:
+      return "output";
+    case isa::BufferKind::kConstant:
+      return "constant";
+    case isa::BufferKind::kPacked:
+      return "packed";
   }
   __builtin_unreachable();
 }

@@ -9,6 +9,8 @@ int main(int argc, char** argv) {
   cli::Outcome outcome;
   cli::add_inspect(app, outcome);
   cli::add_verify(app, outcome);
+  cli::add_run(app, outcome);
+  cli::add_bench(app, outcome);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -11,7 +11,8 @@ namespace {
 
 Result<std::string> verify_bytes(const std::vector<std::uint8_t>& bytes) {
   if (is_text(bytes)) {
-    TW_ASSIGN(const std::unique_ptr<Graph> graph, parse_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    TW_ASSIGN(const std::unique_ptr<Graph> graph,
+              parse_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
     TW_TRY(verify(*graph));
     return fmt::format("a graph of {} nodes", graph->order().size());
   }

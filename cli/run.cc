@@ -1,0 +1,89 @@
+// tilewright run FILE: runs a model once on given or random inputs, prints a summary of each result, stores results.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/model.h"
+#include "cli/npy.h"
+
+namespace tilewright::cli {
+
+namespace {
+
+struct RunOptions {
+  std::string path, output;
+  InputOptions inputs;
+};
+
+struct Summary {
+  double low = INFINITY, high = -INFINITY, sum = 0;
+  std::int64_t not_finite = 0;
+};
+
+Summary summarise(const Tensor& tensor) {
+  Summary out;
+  const Tensor dense = tensor.contiguous();
+  visit(dense.dtype(), [&]<typename T>() {
+    for (std::int64_t i = 0; i < dense.count(); ++i) {
+      const auto value = static_cast<double>(dense.data_as<T>()[i]);
+      if (!std::isfinite(value)) {
+        ++out.not_finite;
+        continue;
+      }
+      out.low = std::min(out.low, value);
+      out.high = std::max(out.high, value);
+      out.sum += value;
+    }
+  });
+  return out;
+}
+
+std::string shape_text(const Tensor& tensor) {
+  return fmt::format("{}[{}]", tensor.dtype(), fmt::join(tensor.sizes(), ", "));
+}
+
+Status run(const RunOptions& options, bool json) {
+  TW_ASSIGN(const std::unique_ptr<runtime::Session> session, open_session(options.path));
+  const Graph& graph = session->source();
+  TW_ASSIGN(const SizeRanges ranges, parse_sizes(options.inputs.sizes));
+  TW_ASSIGN(const std::vector<Tensor> inputs,
+            make_inputs(graph, options.inputs, draw_sizes(ranges, options.inputs.seed)));
+  TW_ASSIGN(const std::vector<DimValue> scalars, make_scalars(graph, options.inputs));
+  TW_ASSIGN(const std::vector<Tensor> outputs, session->run(inputs, scalars));
+  Json report = Json::array();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = graph.value(graph.outputs()[i]).name;
+    if (!options.output.empty()) TW_TRY(write_npy(fmt::format("{}/{}.npy", options.output, name), outputs[i]));
+    const Summary s = summarise(outputs[i]);
+    const std::int64_t finite = outputs[i].count() - s.not_finite;
+    const double mean = finite > 0 ? s.sum / static_cast<double>(finite) : NAN;
+    report.push_back({{"name", name},
+                      {"type", shape_text(outputs[i])},
+                      {"min", s.low},
+                      {"max", s.high},
+                      {"mean", mean},
+                      {"not_finite", s.not_finite}});
+    if (!json) {
+      std::printf("%s: %s  min %.6g  max %.6g  mean %.6g  not finite %lld\n", name.c_str(),
+                  shape_text(outputs[i]).c_str(), s.low, s.high, mean, static_cast<long long>(s.not_finite));
+    }
+  }
+  if (json) print_json({{"outputs", report}});
+  return {};
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Outcome& outcome) {
+  CLI::App& command = *app.add_subcommand("run", "Runs a model once");
+  const auto options = std::make_shared<RunOptions>();
+  command.add_option("FILE", options->path, "a graph in text form")->required();
+  command.add_option("--output", options->output, "folder that gets each result as NAME.npy");
+  add_input_options(command, options->inputs);
+  on_run(command, outcome, [options](bool json) { return run(*options, json); });
+}
+
+}  // namespace tilewright::cli
