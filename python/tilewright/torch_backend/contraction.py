@@ -30,9 +30,8 @@ def _vector_product(c: Lowering, a: Value, b: Value) -> Value:
 
 @lowers("addmm", "baddbmm")
 def _addmm(c: Lowering, bias: Value, a: Value, b: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
-    product = c.op("matmul", a, b)
-    wide = torch.float32 if product.dtype in HALVES else product.dtype
-    product = c.cast(product, wide)
+    wide = torch.float32 if a.dtype in HALVES else a.dtype  # so that the sum is rounded once, as in torch
+    product = c.op("matmul", c.cast(a, wide), c.cast(b, wide))
     if alpha != 1:
         product = c.op("mul", product, c.scalar(alpha, wide))
     if beta == 0:

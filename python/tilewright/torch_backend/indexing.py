@@ -80,11 +80,12 @@ def _embedding(c: Lowering, weight: Value, indices: Value, *_: Any) -> Value:
 
 
 def nonzero(c: Lowering, mask: Value, count: Any) -> Value:
-    """i64[count, rank] positions of the elements that are not 0; one node per mask."""
-    if mask.id not in c.nonzeros:
+    """i64[count, rank] positions of the elements that are not 0; one node per mask and symbol."""
+    found = c.nonzeros.get(mask.id)
+    if found is None or (count is not None and to_dim(count) != found.size(0)):
         symbol = c.bind_size(count) if count is not None else c.fresh_symbol()
-        c.nonzeros[mask.id] = c.op("nonzero", mask, count=symbol, dtype=torch.int64)
-    return c.nonzeros[mask.id]
+        found = c.nonzeros[mask.id] = c.op("nonzero", mask, count=symbol, dtype=torch.int64)
+    return found
 
 
 @lowers("nonzero")

@@ -6,12 +6,12 @@ from the fake values, so equal symbols stay equal. A node without a lowering bec
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.symbolic_shapes import resolve_unbacked_bindings
 
@@ -108,8 +108,9 @@ class Lowering:
         return self.scalars[key]
 
     def _new_scalar(self, number: Any, known: Any, dtype: torch.dtype) -> Value:
-        if known is not None and (dtype is torch.bool or not math.isfinite(known)):
-            return self.constant(torch.tensor(known, dtype=dtype))
+        if dtype is torch.bool:
+            number = number if known is None else int(bool(known))
+            return self.cast(self.scalar(number, torch.int64), torch.bool)
         if known is not None and not dtype.is_floating_point:
             known = wrap_integer(int(known), dtype)
         if known is not None:
@@ -122,10 +123,11 @@ class Lowering:
 
     def constant(self, tensor: torch.Tensor) -> Value:
         """A tensor known now."""
-        tensor = tensor.detach().contiguous()
         if tensor.dtype not in TO_LIBRARY:
             raise NotRepresentable(f"a constant of dtype {tensor.dtype}")
-        data = _core.Tensor.from_pointer(TO_LIBRARY[tensor.dtype], list(tensor.shape), tensor.data_ptr()).copy()
+        with unset_fake_temporarily():
+            tensor = tensor.detach().contiguous()
+            data = _core.Tensor.from_pointer(TO_LIBRARY[tensor.dtype], list(tensor.shape), tensor.data_ptr()).copy()
         (result,) = self.graph.op("constant", [], {"value": data}, [], "")
         return self.wrap(result, tensor.dtype)
 
