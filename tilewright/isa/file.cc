@@ -23,8 +23,8 @@ std::uint64_t read_u64(const std::uint8_t* from) {
   return value;
 }
 
-// Each step maps the state one to one for a given word and each word one to one for a given state, so any single changed
-// word changes the sum.
+// Each step maps the state one to one for a given word and each word one to one for a given state, so any single
+// changed word changes the sum.
 std::uint64_t checksum(std::span<const std::uint8_t> bytes) {
   std::uint64_t state = bytes.size() * 0x9e3779b97f4a7c15u;
   for (std::size_t i = 0; i + 8 <= bytes.size(); i += 8) {
@@ -68,7 +68,8 @@ Result<Program> decode_file(std::span<const std::uint8_t> bytes) {
   const auto magic = static_cast<std::uint32_t>(read_u64(bytes.data()));
   const auto version = static_cast<std::uint32_t>(read_u64(bytes.data()) >> 32);
   if (magic != kMagic) return corrupt("not a program file: it begins with {:#010x}", magic);
-  if (version != kVersion) return fail(ErrorKind::kUnsupported, "program file of version {}, known is {}", version, kVersion);
+  if (version != kVersion)
+    return fail(ErrorKind::kUnsupported, "program file of version {}, known is {}", version, kVersion);
   const std::uint64_t buffers = read_u64(bytes.data() + 24);
   const std::uint64_t words = read_u64(bytes.data() + 32);
   const std::uint64_t available = bytes.size() - kHeadBytes;

@@ -83,7 +83,8 @@ TEST(ProgramFile, RandomBytesNeverCrash) {
   for (int round = 0; round < 20000; ++round) {
     std::vector<std::uint8_t> damaged = bytes;
     const auto changes = random() % 8 + 1;
-    for (std::uint64_t i = 0; i < changes; ++i) damaged[random() % damaged.size()] = static_cast<std::uint8_t>(random());
+    for (std::uint64_t i = 0; i < changes; ++i)
+      damaged[random() % damaged.size()] = static_cast<std::uint8_t>(random());
     if (random() % 4 == 0) damaged.resize(random() % 200);
     const Result<Program> back = decode_file(damaged);
     EXPECT_TRUE(!back.ok() || damaged == bytes);

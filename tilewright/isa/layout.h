@@ -1,5 +1,5 @@
-// Layout: where the parts of one encoded instruction lie, for readers that do not know its opcode at compile time (verifier,
-// disassembler, documentation). Hot: no allocation.
+// Layout: where the parts of one encoded instruction lie, for readers that do not know its opcode at compile time
+// (verifier, disassembler, documentation). Hot: no allocation.
 #pragma once
 
 #include "tilewright/isa/program.h"
@@ -9,8 +9,8 @@ namespace tilewright::isa {
 // Fixed fields of an instruction; -1: no such opcode.
 constexpr int num_fields(Opcode opcode) {
   switch (opcode) {
-#define INST(number, Name, ...)  \
-  case Opcode::k##Name:          \
+#define INST(number, Name, ...) \
+  case Opcode::k##Name:         \
     return static_cast<int>(sizeof(Name##Fields) / sizeof(Word));
 #define FIELD(...)
 #define END_INST(...)
@@ -57,6 +57,8 @@ inline const PhaseHead* read_phase(const Word* words, const Word* end) {
   const auto* phase = reinterpret_cast<const PhaseHead*>(words);
   return end - words - 2 < phase->words() ? nullptr : phase;
 }
-inline const Word* after(const PhaseHead* phase) { return phase->code() + phase->words(); }
+inline const Word* after(const PhaseHead* phase) {
+  return phase->code() + phase->words();
+}
 
 }  // namespace tilewright::isa

@@ -20,6 +20,7 @@ inline constexpr int kMaxStreams = 64;
 inline constexpr int kSlotBytes = 512;     // a slot or accumulator holds one strip of any backend
 inline constexpr std::uint16_t kNoStream = 0xffff;
 inline constexpr std::int64_t kMaxScratchBytes = 1 << 20;  // per worker, what streams may address
+inline constexpr std::int64_t kMaxTileRowBytes = 1 << 26;  // per worker, a row of the block that an epilogue reads
 
 enum class Opcode : std::uint16_t {
 #define INST(opcode, Name, ...) k##Name = opcode,

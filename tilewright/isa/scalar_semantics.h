@@ -1,5 +1,6 @@
-// What the strip operations mean for one element where C++ leaves it open: integers wrap, division by 0 gives 0, shifts and
-// conversions are defined for every input. Machines and tests share these; fast machines may compute them otherwise.
+// What the strip operations mean for one element where C++ leaves it open: integers wrap, division by 0 gives 0, shifts
+// and conversions are defined for every input. Machines and tests share these; fast machines may compute them
+// otherwise.
 #pragma once
 
 #include <cmath>
@@ -51,11 +52,17 @@ constexpr T mod(T a, T b) {
 }
 
 template <Real T>
-T trunc_div(T a, T b) { return std::trunc(a / b); }
+T trunc_div(T a, T b) {
+  return std::trunc(a / b);
+}
 template <Real T>
-T floor_div(T a, T b) { return std::floor(a / b); }
+T floor_div(T a, T b) {
+  return std::floor(a / b);
+}
 template <Real T>
-T rem(T a, T b) { return std::fmod(a, b); }
+T rem(T a, T b) {
+  return std::fmod(a, b);
+}
 template <Real T>
 T mod(T a, T b) {
   const T rest = std::fmod(a, b);

@@ -1,5 +1,5 @@
-// The tables of instructions.def, strip_ops.def and phases.def as data, for generic readers. Built once; look-ups by number
-// are array reads.
+// The tables of instructions.def, strip_ops.def and phases.def as data, for generic readers. Built once; look-ups by
+// number are array reads.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,10 @@ const std::vector<InstInfo>& insts() {
   static const std::vector<InstInfo> table = {
 #define INST(opcode, Name, text, operands, meaning) {Opcode::k##Name, #Name, text, operands, meaning, {
 #define FIELD(name, meaning) {#name, meaning},
-#define END_INST(Name) }},
+#define END_INST(Name) \
+  }                    \
+  }                    \
+  ,
 #include "tilewright/isa/instructions.def"
 #undef INST
 #undef FIELD
@@ -46,7 +49,8 @@ constexpr auto kStripRows = [] {
 
 const InstInfo* find_inst(Opcode opcode) {
   const auto& table = insts();
-  const auto found = std::find_if(table.begin(), table.end(), [&](const InstInfo& info) { return info.opcode == opcode; });
+  const auto found =
+      std::find_if(table.begin(), table.end(), [&](const InstInfo& info) { return info.opcode == opcode; });
   return found == table.end() ? nullptr : &*found;
 }
 
@@ -63,8 +67,14 @@ const PhaseInfo* find_phase(PhaseOp op) {
   return nullptr;
 }
 
-std::span<const InstInfo> all_insts() { return insts(); }
-std::span<const StripInfo> all_strips() { return kStrips; }
-std::span<const PhaseInfo> all_phases() { return kPhases; }
+std::span<const InstInfo> all_insts() {
+  return insts();
+}
+std::span<const StripInfo> all_strips() {
+  return kStrips;
+}
+std::span<const PhaseInfo> all_phases() {
+  return kPhases;
+}
 
 }  // namespace tilewright::isa

@@ -42,8 +42,8 @@ TEST(Tables, MemoryOperationsKnowTheirDType) {
 
 TEST(Tables, OnlyLanesAndFormsOfTheTableExist) {
   EXPECT_TRUE(strip_exists(strip_word(StripOp::kDiv, Lane::kF32, 3, 5)));
-  EXPECT_FALSE(strip_exists(strip_word(StripOp::kDiv, Lane::kI32, 0, 5)));   // no such lane
-  EXPECT_FALSE(strip_exists(strip_word(StripOp::kDiv, Lane::kF32, 4, 5)));   // no such form
+  EXPECT_FALSE(strip_exists(strip_word(StripOp::kDiv, Lane::kI32, 0, 5)));     // no such lane
+  EXPECT_FALSE(strip_exists(strip_word(StripOp::kDiv, Lane::kF32, 4, 5)));     // no such form
   EXPECT_FALSE(strip_exists(strip_word(StripOp::kDiv, Lane::kF32, 0, 5, 1)));  // an operand too many
   EXPECT_FALSE(strip_exists(0xffff));
 }

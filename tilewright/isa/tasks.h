@@ -1,5 +1,5 @@
-// Tasks: how the tasks of an instruction are numbered, and what one task covers. Pure arithmetic, used by the verifier, the
-// compiler and every machine. Hot: no allocation, no branch on data. Assumes dims >= 0 and tiles >= 1 (verified).
+// Tasks: how the tasks of an instruction are numbered, and what one task covers. Pure arithmetic, used by the verifier,
+// the compiler and every machine. Hot: no allocation, no branch on data. Assumes dims >= 0 and tiles >= 1 (verified).
 //   dims[0..outer) one index each | row tiles of `rows` | inner tiles of `inner`      the last varies fastest
 #pragma once
 
@@ -9,7 +9,9 @@
 
 namespace tilewright::isa {
 
-constexpr std::int64_t tiles_of(std::int64_t count, std::int64_t tile) { return count / tile + (count % tile != 0); }
+constexpr std::int64_t tiles_of(std::int64_t count, std::int64_t tile) {
+  return count / tile + (count % tile != 0);
+}
 
 struct Tiling {
   const std::int64_t* dims;  // sizes of the outer dims that give one index each
@@ -28,7 +30,9 @@ struct Task {
   std::int64_t inner_begin, inner_end;
 };
 
-constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+constexpr std::int64_t least(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
 
 // The number of tasks; false where it does not fit.
 constexpr bool count_tasks(const Tiling& tiling, std::int64_t& tasks) {
@@ -53,7 +57,8 @@ constexpr Task decode_task(const Tiling& tiling, std::int64_t task) {
   out.row_begin = row_tile * tiling.row_tile;
   out.row_end = out.row_begin + least(tiling.row_tile, tiling.rows - out.row_begin);
   out.inner_begin = tiling.whole_inner ? 0 : inner_tile * tiling.inner_tile;
-  out.inner_end = tiling.whole_inner ? tiling.inner : out.inner_begin + least(tiling.inner_tile, tiling.inner - out.inner_begin);
+  out.inner_end =
+      tiling.whole_inner ? tiling.inner : out.inner_begin + least(tiling.inner_tile, tiling.inner - out.inner_begin);
   return out;
 }
 
@@ -72,7 +77,8 @@ inline Tiling tiling_of(const Inst& inst, const RowsFields& f) {
 }
 // Columns: the outer dims are the kept ones; a task walks the reduced ones itself.
 inline Tiling tiling_of(const Inst& inst, const ColumnsFields& f) {
-  return {inst.dims<ColumnsFields>(), inst.rank() - static_cast<int>(f.reduced), 1, 1, inst.inner(), f.inner_tile, false};
+  return {
+      inst.dims<ColumnsFields>(), inst.rank() - static_cast<int>(f.reduced), 1, 1, inst.inner(), f.inner_tile, false};
 }
 inline Tiling tiling_of(const Inst& inst, const MatMulFields& f) {
   return row_tiling(inst.dims<MatMulFields>(), inst.rank(), f.m_tile, inst.inner(), f.n_tile, false);

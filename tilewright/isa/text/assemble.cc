@@ -1,5 +1,5 @@
-// assemble: the inverse of disassemble. One line, one thing; blanks separate words; what follows # is a comment. It checks
-// only that the text says something that can be encoded: verify_program decides whether the program may run.
+// assemble: the inverse of disassemble. One line, one thing; blanks separate words; what follows # is a comment. It
+// checks only that the text says something that can be encoded: verify_program decides whether the program may run.
 #include <charconv>
 
 #include "tilewright/isa/layout.h"
@@ -132,7 +132,8 @@ class Assembler {
 
   Status read_stream(std::string_view name, std::string_view rest) {
     if (!open_ || phase_ != 0) return bad("a stream outside of the streams of an instruction");
-    if (name != fmt::format("s{}", streams_) || streams_ == kMaxStreams) return bad("stream '{}', the next one is s{}", name, streams_);
+    if (name != fmt::format("s{}", streams_) || streams_ == kMaxStreams)
+      return bad("stream '{}', the next one is s{}", name, streams_);
     const std::string_view space_text = next_word(rest);
     const int space = find_name(kSpaceNames, space_text);
     if (space < 0) return bad("unknown space '{}'", space_text);
@@ -194,7 +195,8 @@ class Assembler {
       if (operand.empty()) return bad("{} has no operand '{}'", name, word);
       Word value = 0;
       if (!parse_operand(value_of(word, operand), value)) return bad("not a stream: '{}'", word);
-      phase_words_[phase_ - 1 + static_cast<std::size_t>(number >= 2)] |= value << (number < 2 ? 32 + 16 * number : 16 * (number - 2));
+      phase_words_[phase_ - 1 + static_cast<std::size_t>(number >= 2)] |=
+          value << (number < 2 ? 32 + 16 * number : 16 * (number - 2));
     }
     return {};
   }
@@ -225,7 +227,8 @@ class Assembler {
     if (lane < 0 || form < 0) return bad("{} has no lane or form '{}'", name, word);
     Word operands[2] = {};
     for (int i = 0; i < operands_of(info->shape); ++i) {
-      if (!parse_operand(next_word(rest), operands[i])) return bad("{} needs {} streams", name, operands_of(info->shape));
+      if (!parse_operand(next_word(rest), operands[i]))
+        return bad("{} needs {} streams", name, operands_of(info->shape));
     }
     const Word code = strip_word(info->op, static_cast<Lane>(lane), form, static_cast<std::uint16_t>(operands[0]),
                                  static_cast<std::uint16_t>(operands[1]));
@@ -263,6 +266,8 @@ class Assembler {
 
 }  // namespace
 
-Result<Program> assemble(std::string_view text) { return Assembler().run(text); }
+Result<Program> assemble(std::string_view text) {
+  return Assembler().run(text);
+}
 
 }  // namespace tilewright::isa

@@ -148,8 +148,10 @@ std::string disassemble(const Program& program) {
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const auto kind = static_cast<std::size_t>(program.buffers[i].kind);
     print(text, "buffer {} ", i);
-    if (kind < std::size(kBufferKindNames)) print(text, "{}", kBufferKindNames[kind]);
-    else print(text, "{}", kind);
+    if (kind < std::size(kBufferKindNames))
+      print(text, "{}", kBufferKindNames[kind]);
+    else
+      print(text, "{}", kind);
     print(text, " {}\n", program.buffers[i].bytes);
   }
   for (std::size_t position = 0; position < program.words.size();) {

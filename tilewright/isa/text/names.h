@@ -1,5 +1,5 @@
-// The words of the text form that no .def table holds: spaces, buffer kinds, reductions, lanes and forms. Printer and parser
-// read the same arrays.
+// The words of the text form that no .def table holds: spaces, buffer kinds, reductions, lanes and forms. Printer and
+// parser read the same arrays.
 #pragma once
 
 #include <span>
@@ -9,7 +9,8 @@
 
 namespace tilewright::isa {
 
-inline constexpr std::string_view kSpaceNames[] = {"buffer", "scratch", "slot", "accumulator", "tile", "literal", "iota"};
+inline constexpr std::string_view kSpaceNames[] = {"buffer", "scratch", "slot", "accumulator",
+                                                   "tile",   "literal", "iota"};
 inline constexpr std::string_view kBufferKindNames[] = {"arena", "input", "output", "constant", "packed"};
 inline constexpr std::string_view kReduceNames[] = {"sum", "prod", "max", "min", "or", "and", "sum_square"};
 inline constexpr std::string_view kLaneNames[] = {"f32", "i32", "f64", "i64"};
@@ -25,11 +26,16 @@ inline std::span<const std::string_view> form_names(StripShape shape) {
   static constexpr std::string_view kBinary[] = {"", "one", "reversed", "one_reversed"};
   static constexpr std::string_view kTernary[] = {"", "one_strip", "strip_one", "one"};
   switch (shape) {
-    case StripShape::kLoad: return kLoad;
-    case StripShape::kStore: return kStore;
-    case StripShape::kBinary: return kBinary;
-    case StripShape::kTernary: return kTernary;
-    default: return kNone;
+    case StripShape::kLoad:
+      return kLoad;
+    case StripShape::kStore:
+      return kStore;
+    case StripShape::kBinary:
+      return kBinary;
+    case StripShape::kTernary:
+      return kTernary;
+    default:
+      return kNone;
   }
 }
 

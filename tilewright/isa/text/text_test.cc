@@ -93,7 +93,8 @@ class RandomProgram {
       program.buffers.push_back({static_cast<BufferKind>(random_() % 6), static_cast<std::int64_t>(random_() >> 20)});
     }
     for (std::uint64_t i = random_() % 5; i > 0; --i) add_instruction(program.words);
-    if (random_() % 4 == 0 && !program.words.empty()) program.words[random_() % program.words.size()] ^= Word{1} << random_() % 64;
+    if (random_() % 4 == 0 && !program.words.empty())
+      program.words[random_() % program.words.size()] ^= Word{1} << random_() % 64;
     if (random_() % 8 == 0 && !program.words.empty()) program.words.resize(random_() % program.words.size());
     return program;
   }
@@ -110,7 +111,8 @@ class RandomProgram {
     for (std::size_t i = start + 1; i < words.size(); ++i) words[i] = number();
     for (int i = 0; i < streams; ++i) {
       const auto space = static_cast<Space>(random_() % 7);
-      words.push_back(StreamHead::pack(space, static_cast<DType>(random_() % 10), space == Space::kBuffer ? random_() % 4 : 0));
+      words.push_back(
+          StreamHead::pack(space, static_cast<DType>(random_() % 10), space == Space::kBuffer ? random_() % 4 : 0));
       words.push_back(number());
       words.push_back(space == Space::kAccumulator ? (random_() % 8) << 32 | random_() % 8 : number());
       for (int d = 0; d < rank; ++d) words.push_back(number());
@@ -131,7 +133,8 @@ class RandomProgram {
       const StripInfo& row = all_strips()[random_() % all_strips().size()];
       const StripFacts& facts = kStripFacts[static_cast<std::size_t>(row.op)];
       const auto operand = [&](int at) { return static_cast<std::uint16_t>(facts.operands > at ? random_() % 8 : 0); };
-      words.push_back(strip_word(row.op, static_cast<Lane>(random_() % 4), static_cast<int>(random_() % facts.forms), operand(0), operand(1)));
+      words.push_back(strip_word(row.op, static_cast<Lane>(random_() % 4), static_cast<int>(random_() % facts.forms),
+                                 operand(0), operand(1)));
     }
   }
 
@@ -159,8 +162,10 @@ TEST(ProgramText, RandomTextNeverCrashes) {
     std::string text(round % 2 == 0 ? kGelu : kNorm);
     for (std::uint64_t i = random() % 5 + 1; i > 0; --i) {
       const std::size_t at = random() % text.size();
-      if (random() % 2 == 0) text[at] = text[random() % text.size()];
-      else text.erase(at, random() % 10);
+      if (random() % 2 == 0)
+        text[at] = text[random() % text.size()];
+      else
+        text.erase(at, random() % 10);
       if (text.empty()) break;
     }
     const Result<Program> program = assemble(text);

@@ -13,7 +13,8 @@ struct Axis {
 // Checks an operand in a buffer over the batch dims dims[0..batch) and two axes of its own.
 bool check_operand(Verifier& v, int stream, DType dtype, int batch, Axis first, Axis second, std::int64_t size) {
   const StreamHead& head = v.stream(stream);
-  if (head.space() != Space::kBuffer || head.dtype() != dtype) return v.reject("stream {} is not {} in a buffer", stream, to_string(dtype));
+  if (head.space() != Space::kBuffer || head.dtype() != dtype)
+    return v.reject("stream {} is not {} in a buffer", stream, to_string(dtype));
   std::int64_t low = head.offset;
   std::int64_t high = head.offset;
   bool fits = true;
@@ -30,7 +31,8 @@ bool check_operand(Verifier& v, int stream, DType dtype, int batch, Axis first, 
 }
 
 bool check_unit(Verifier& v, int stream) {
-  return v.stream(stream).inner_stride == 4 || v.reject("stream {}: inner stride {}, unit is needed", stream, v.stream(stream).inner_stride);
+  return v.stream(stream).inner_stride == 4 ||
+         v.reject("stream {}: inner stride {}, unit is needed", stream, v.stream(stream).inner_stride);
 }
 
 // Panels of width `panel` that hold k x n floats.
@@ -49,7 +51,8 @@ bool check_panels(Verifier& v, int stream, int batch, std::int64_t k, std::int64
 bool verify_MatMul(Verifier& v, const Inst& inst, const MatMulFields& f) {
   if (v.at.rank < 1) return v.reject("rank 0");
   if (v.at.streams < 3) return v.reject("{} streams, a, b and c are needed", v.at.streams);
-  if (!check_positive(v, "m_tile", f.m_tile) || !check_positive(v, "n_tile", f.n_tile) || !check_positive(v, "k_block", f.k_block)) {
+  if (!check_positive(v, "m_tile", f.m_tile) || !check_positive(v, "n_tile", f.n_tile) ||
+      !check_positive(v, "k_block", f.k_block)) {
     return false;
   }
   if (f.k < 0 || f.panel < 0) return v.reject("k {}, panel {}", f.k, f.panel);
@@ -69,6 +72,9 @@ bool verify_MatMul(Verifier& v, const Inst& inst, const MatMulFields& f) {
     return check_operand(v, 2, DType::kF32, batch, {m, batch}, {n, -1}, 4) && check_unit(v, 2) && check_writable(v, 2);
   }
   if (v.stream(2).space() != Space::kTile) return v.reject("stream 2 is not the tile that the epilogue reads");
+  if (least(f.n_tile, n) > kMaxTileRowBytes / 4) {
+    return v.reject("{} columns for the epilogue, at most {} are allowed", least(f.n_tile, n), kMaxTileRowBytes / 4);
+  }
   PhaseRules rules;
   rules.tile_readable = true;
   const PhaseHead* phase = read_phase(v.at.phases(), v.at.end());
@@ -90,7 +96,8 @@ bool verify_Pack(Verifier& v, const Inst& inst, const PackFields& f) {
 
 bool verify_Attention(Verifier& v, const Inst& inst, const AttentionFields& f) {
   if (v.at.rank != 3) return v.reject("rank {}, dims are batch, heads and queries", v.at.rank);
-  if (v.at.streams != 4 && v.at.streams != 5) return v.reject("{} streams, it has q, k, v, out and perhaps mask", v.at.streams);
+  if (v.at.streams != 4 && v.at.streams != 5)
+    return v.reject("{} streams, it has q, k, v, out and perhaps mask", v.at.streams);
   if (v.at.phases() != v.at.end()) return v.reject("it has no phase");
   if (!check_positive(v, "query_tile", f.query_tile) || !check_positive(v, "key_tile", f.key_tile)) return false;
   if (!check_positive(v, "kv_heads", f.kv_heads) || !check_tasks(v, tiling_of(inst, f))) return false;
@@ -104,8 +111,10 @@ bool verify_Attention(Verifier& v, const Inst& inst, const AttentionFields& f) {
   if (!check_operand(v, 3, DType::kF32, 2, {dims[2], 2}, {inst.inner(), -1}, 4) || !check_writable(v, 3)) return false;
   for (const int stream : {1, 2}) {
     const StreamHead& head = v.stream(stream);
-    if (head.space() != Space::kBuffer || head.dtype() != DType::kF32) return v.reject("stream {} is not f32 in a buffer", stream);
-    const std::int64_t counts[] = {dims[0], dims[1] == 0 ? 0 : f.kv_heads, f.keys, stream == 1 ? f.depth : inst.inner()};
+    if (head.space() != Space::kBuffer || head.dtype() != DType::kF32)
+      return v.reject("stream {} is not f32 in a buffer", stream);
+    const std::int64_t counts[] = {dims[0], dims[1] == 0 ? 0 : f.kv_heads, f.keys,
+                                   stream == 1 ? f.depth : inst.inner()};
     std::int64_t low = head.offset;
     std::int64_t high = head.offset;
     bool fits = true;

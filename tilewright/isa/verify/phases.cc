@@ -1,5 +1,5 @@
-// The rules of phases and strip programs: operations, lanes and forms that exist, operands whose stream fits the form, one
-// lane width, reductions only into the accumulators of the phase.
+// The rules of phases and strip programs: operations, lanes and forms that exist, operands whose stream fits the form,
+// one lane width, reductions only into the accumulators of the phase.
 #include "tilewright/isa/verify/verifier.h"
 
 namespace tilewright::isa {
@@ -9,7 +9,7 @@ enum class Reach { kUnit, kAny, kOne };  // what a form says of the inner stride
 
 struct StripContext {
   const PhaseRules& rules;
-  bool scalar;               // the strip runs along the rows
+  bool scalar;  // the strip runs along the rows
   int first_accumulator, accumulators;
   int lane_bytes = 0;
   StreamSet used = 0;
@@ -35,8 +35,8 @@ bool check_reach(Verifier& v, const StripContext& context, int stream, Reach rea
       }
       return true;
     case Space::kTile:
-      if (!context.rules.tile_readable || reach != Reach::kUnit || head.dtype() != DType::kF32 || head.inner_stride != 4 ||
-          head.offset != 0) {
+      if (!context.rules.tile_readable || reach != Reach::kUnit || head.dtype() != DType::kF32 ||
+          head.inner_stride != 4 || head.offset != 0) {
         return v.reject("stream {}: a tile is the unit f32 block of an epilogue, from offset 0", stream);
       }
       return true;
@@ -50,15 +50,18 @@ bool check_reach(Verifier& v, const StripContext& context, int stream, Reach rea
       return v.reject("stream {}: only reductions use an accumulator", stream);
   }
   const std::int64_t unit = head.space() == Space::kIota ? 1 : size;
-  if (reach == Reach::kUnit && stride != unit) return v.reject("stream {}: stride {}, its form is unit", stream, stride);
-  if (reach == Reach::kOne && stride != 0) return v.reject("stream {}: stride {}, its form is one element", stream, stride);
+  if (reach == Reach::kUnit && stride != unit)
+    return v.reject("stream {}: stride {}, its form is unit", stream, stride);
+  if (reach == Reach::kOne && stride != 0)
+    return v.reject("stream {}: stride {}, its form is one element", stream, stride);
   return true;
 }
 
 bool check_operand(Verifier& v, StripContext& context, int stream, DType dtype, Reach reach) {
   if (stream >= v.at.streams) return v.reject("stream {} of {}", stream, v.at.streams);
   const StreamHead& head = v.stream(stream);
-  if (head.dtype() != dtype) return v.reject("stream {}: {}, its operation needs {}", stream, to_string(head.dtype()), to_string(dtype));
+  if (head.dtype() != dtype)
+    return v.reject("stream {}: {}, its operation needs {}", stream, to_string(head.dtype()), to_string(dtype));
   context.used |= StreamSet{1} << stream;
   return check_reach(v, context, stream, reach);
 }
@@ -83,10 +86,11 @@ bool check_reduce(Verifier& v, const StripContext& context, const StripCode& cod
   }
   const StreamHead& head = v.stream(code.a);
   const auto kind = static_cast<Word>(code.op) - static_cast<Word>(StripOp::kAccSum);
-  if (head.dtype() != lane_dtype(code.lane)) return v.reject("stream {}: {}, its lane is {}", code.a, to_string(head.dtype()),
-                    to_string(lane_dtype(code.lane)));
+  if (head.dtype() != lane_dtype(code.lane))
+    return v.reject("stream {}: {}, its lane is {}", code.a, to_string(head.dtype()), to_string(lane_dtype(code.lane)));
   return static_cast<Word>(head.inner_stride) >> 32 == kind ||
-         v.reject("stream {}: reduction kind {}, its operation needs {}", code.a, static_cast<Word>(head.inner_stride) >> 32, kind);
+         v.reject("stream {}: reduction kind {}, its operation needs {}", code.a,
+                  static_cast<Word>(head.inner_stride) >> 32, kind);
 }
 
 bool check_code(Verifier& v, StripContext& context, const StripCode& code) {
@@ -116,13 +120,15 @@ bool check_strip_program(Verifier& v, const PhaseHead& phase, StripContext& cont
     const Word word = phase.code()[i];
     if (!strip_exists(word)) return v.reject("strip instruction {}: {:#x} does not exist", i, word);
     const StripCode code = decode_strip(word);
-    if ((code.op == StripOp::kEnd) != (i == words - 1)) return v.reject("strip instruction {}: end is the last one, and only it", i);
+    if ((code.op == StripOp::kEnd) != (i == words - 1))
+      return v.reject("strip instruction {}: end is the last one, and only it", i);
     if (i == 0) {
       context.lane_bytes = lane_bytes(code.lane);
       const StripShape shape = kStripFacts[static_cast<std::size_t>(code.op)].shape;
       if (shape != StripShape::kLoad && shape != StripShape::kEnd) return v.reject("strip instruction 0 is not a load");
     }
-    if (lane_bytes(code.lane) != context.lane_bytes) return v.reject("strip instruction {}: lanes of both widths in one program", i);
+    if (lane_bytes(code.lane) != context.lane_bytes)
+      return v.reject("strip instruction {}: lanes of both widths in one program", i);
     if (!check_code(v, context, code)) return false;
   }
   return true;
@@ -148,7 +154,8 @@ bool check_accumulators(Verifier& v, const StripContext& context, PhaseUse& use)
     if (bytes > 0 && !check_range(v, i, head.offset, head.offset, bytes)) return false;
     if (!of_rows) continue;
     const auto target = static_cast<std::uint32_t>(head.inner_stride);
-    if (target >= static_cast<std::uint32_t>(v.at.streams)) return v.reject("stream {}: target {} of {} streams", i, target, v.at.streams);
+    if (target >= static_cast<std::uint32_t>(v.at.streams))
+      return v.reject("stream {}: target {} of {} streams", i, target, v.at.streams);
     const StreamHead& to = v.stream(static_cast<int>(target));
     if ((to.space() != Space::kBuffer && to.space() != Space::kScratch) || to.dtype() != dtype) {
       return v.reject("stream {}: target {} is not a buffer or scratch of {}", i, target, to_string(dtype));
@@ -162,7 +169,8 @@ bool check_accumulators(Verifier& v, const StripContext& context, PhaseUse& use)
 bool check_row_operand(Verifier& v, std::uint16_t stream, bool written, PhaseUse& use) {
   if (stream >= v.at.streams) return v.reject("stream {} of {}", stream, v.at.streams);
   const StreamHead& head = v.stream(stream);
-  if ((head.space() != Space::kBuffer && head.space() != Space::kScratch) || head.dtype() != DType::kF32 || head.inner_stride != 4) {
+  if ((head.space() != Space::kBuffer && head.space() != Space::kScratch) || head.dtype() != DType::kF32 ||
+      head.inner_stride != 4) {
     return v.reject("stream {} is not f32 of unit stride in a buffer or scratch", stream);
   }
   use.elements |= StreamSet{1} << stream;
@@ -175,13 +183,15 @@ bool check_norm(Verifier& v, const PhaseHead& phase, PhaseUse& use) {
   if (phase.d() != kNoStream && !check_row_operand(v, phase.d(), false, use)) return false;
   if (phase.e() >= v.at.streams) return v.reject("stream {} of {}", phase.e(), v.at.streams);
   const StreamHead& eps = v.stream(phase.e());
-  const bool good = eps.space() == Space::kLiteral && eps.dtype() == DType::kF32 && static_cast<Word>(eps.offset) >> 32 == 0;
+  const bool good =
+      eps.space() == Space::kLiteral && eps.dtype() == DType::kF32 && static_cast<Word>(eps.offset) >> 32 == 0;
   return (good && phase.f() == 0) || v.reject("stream {}: eps is not an f32 literal", phase.e());
 }
 
 bool check_strip_phase(Verifier& v, const PhaseHead& phase, const PhaseRules& rules, bool scalar, PhaseUse& use) {
   const int accumulators = scalar ? 0 : phase.b();
-  if (phase.second != 0 || (scalar && phase.first >> 32 != 0)) return v.reject("a field of the phase without a meaning is not 0");
+  if (phase.second != 0 || (scalar && phase.first >> 32 != 0))
+    return v.reject("a field of the phase without a meaning is not 0");
   StripContext context{rules, scalar, accumulators == 0 ? 0 : phase.a(), accumulators};
   if (!check_accumulators(v, context, use) || !check_strip_program(v, phase, context)) return false;
   (scalar ? use.rows : use.elements) |= context.used;
@@ -192,7 +202,8 @@ bool check_strip_phase(Verifier& v, const PhaseHead& phase, const PhaseRules& ru
 
 bool check_phase(Verifier& v, const PhaseHead& phase, const PhaseRules& rules, PhaseUse& use) {
   const PhaseOp op = phase.op();
-  if (op == PhaseOp::kStrip || op == PhaseOp::kScalar) return check_strip_phase(v, phase, rules, op == PhaseOp::kScalar, use);
+  if (op == PhaseOp::kStrip || op == PhaseOp::kScalar)
+    return check_strip_phase(v, phase, rules, op == PhaseOp::kScalar, use);
   if (phase.words() != 0) return v.reject("strip instructions in a phase that runs none");
   switch (op) {
     case PhaseOp::kSoftmax:
@@ -209,7 +220,8 @@ bool check_phase(Verifier& v, const PhaseHead& phase, const PhaseRules& rules, P
 
 bool check_plain_strip(Verifier& v, const PhaseHead* phase, const PhaseRules& rules, PhaseUse& use) {
   if (phase == nullptr) return v.reject("a phase is missing or cut off");
-  if (phase->op() != PhaseOp::kStrip || phase->b() != 0) return v.reject("a phase that is not a strip phase without accumulators");
+  if (phase->op() != PhaseOp::kStrip || phase->b() != 0)
+    return v.reject("a phase that is not a strip phase without accumulators");
   return check_phase(v, *phase, rules, use);
 }
 

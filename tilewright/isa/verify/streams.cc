@@ -1,4 +1,5 @@
-// What a stream may touch: its byte range over the domain of its use, in its buffer or in scratch, counted without overflow.
+// What a stream may touch: its byte range over the domain of its use, in its buffer or in scratch, counted without
+// overflow.
 #include "tilewright/isa/verify/verifier.h"
 
 namespace tilewright::isa {
@@ -50,8 +51,8 @@ bool check_range(Verifier& v, int stream, std::int64_t low, std::int64_t high, s
   const std::int64_t bytes = in_buffer ? v.program.buffers[head.buffer()].bytes : v.program.scratch_bytes;
   if (low >= 0 && high <= bytes - size) return true;
   if (in_buffer) {
-    return v.reject("stream {}: touches bytes {} to {}+{} of buffer {}, which has {}", stream, low, high, size, head.buffer(),
-                    bytes);
+    return v.reject("stream {}: touches bytes {} to {}+{} of buffer {}, which has {}", stream, low, high, size,
+                    head.buffer(), bytes);
   }
   return v.reject("stream {}: touches bytes {} to {}+{} of scratch, which has {}", stream, low, high, size, bytes);
 }

@@ -4,7 +4,9 @@
 namespace tilewright::isa {
 namespace {
 
-bool check_end(Verifier& v, const Word* words) { return words == v.at.end() || v.reject("words after the last phase"); }
+bool check_end(Verifier& v, const Word* words) {
+  return words == v.at.end() || v.reject("words after the last phase");
+}
 
 }  // namespace
 
@@ -18,8 +20,9 @@ bool verify_Map(Verifier& v, const Inst& inst, const MapFields& f) {
   const PhaseHead* phase = read_phase(v.at.phases(), v.at.end());
   PhaseUse use;
   if (!check_plain_strip(v, phase, {}, use) || !check_end(v, after(phase))) return false;
-  return check_streams(v, use.elements,
-                       {v.at.rank, inst.inner(), least(tiling.row_tile, tiling.rows), least(f.inner_tile, inst.inner())});
+  return check_streams(
+      v, use.elements,
+      {v.at.rank, inst.inner(), least(tiling.row_tile, tiling.rows), least(f.inner_tile, inst.inner())});
 }
 
 bool verify_Rows(Verifier& v, const Inst& inst, const RowsFields& f) {
@@ -49,7 +52,8 @@ bool verify_Columns(Verifier& v, const Inst& inst, const ColumnsFields& f) {
   rules.accumulator_bytes = least(tile, kMaxScratchBytes);  // in elements of the accumulator; a larger one cannot fit
   const PhaseHead* reduce = read_phase(v.at.phases(), v.at.end());
   if (reduce == nullptr) return v.reject("a phase is missing or cut off");
-  if (reduce->op() != PhaseOp::kStrip || reduce->b() == 0) return v.reject("the first phase is not a strip phase with accumulators");
+  if (reduce->op() != PhaseOp::kStrip || reduce->b() == 0)
+    return v.reject("the first phase is not a strip phase with accumulators");
   PhaseUse all;
   PhaseUse kept;
   if (!check_phase(v, *reduce, rules, all)) return false;

@@ -1,5 +1,6 @@
-// The verifier's view of the instruction it is at, and the checks that the instructions share. It runs at every bind, so the
-// way without an error allocates nothing and looks nothing up. Each function returns false after it has set `error`.
+// The verifier's view of the instruction it is at, and the checks that the instructions share. It runs at every bind,
+// so the way without an error allocates nothing and looks nothing up. Each function returns false after it has set
+// `error`.
 #pragma once
 
 #include <optional>
@@ -15,9 +16,9 @@ static_assert(kMaxStreams <= 64);
 
 // The elements that a use of a stream touches.
 struct Access {
-  int dims;                  // leading outer dims whose index varies; the others stay at 0
-  std::int64_t inner;        // inner positions
-  std::int64_t tile_rows;    // rows and inner positions that scratch holds
+  int dims;                // leading outer dims whose index varies; the others stay at 0
+  std::int64_t inner;      // inner positions
+  std::int64_t tile_rows;  // rows and inner positions that scratch holds
   std::int64_t tile_inner;
 };
 
@@ -53,7 +54,8 @@ constexpr bool extend(std::int64_t count, std::int64_t stride, std::int64_t& low
 // streams.cc
 bool check_tasks(Verifier& v, const Tiling& tiling);
 bool check_positive(Verifier& v, std::string_view name, std::int64_t value);
-bool check_range(Verifier& v, int stream, std::int64_t low, std::int64_t high, std::int64_t size);  // of buffer or scratch
+bool check_range(Verifier& v, int stream, std::int64_t low, std::int64_t high,
+                 std::int64_t size);  // of buffer or scratch
 bool check_streams(Verifier& v, StreamSet streams, const Access& access);
 bool check_writable(Verifier& v, int stream);
 

@@ -1,5 +1,5 @@
-// verify_program: walks the instructions once. Structure first (lengths, sizes, opcodes), then the rules of each instruction;
-// what it accepts touches nothing outside the buffers and the scratch memory, whatever the data.
+// verify_program: walks the instructions once. Structure first (lengths, sizes, opcodes), then the rules of each
+// instruction; what it accepts touches nothing outside the buffers and the scratch memory, whatever the data.
 #include "tilewright/isa/verify/verifier.h"
 
 namespace tilewright::isa {
@@ -20,7 +20,8 @@ bool check_buffers(Verifier& v) {
   return true;
 }
 
-// All elements of the domain can be counted; an empty dim counts as 1, so that every part of the product can be counted too.
+// All elements of the domain can be counted; an empty dim counts as 1, so that every part of the product can be counted
+// too.
 bool check_domain(Verifier& v) {
   std::int64_t count = 1;
   const std::int64_t inner = v.inner();
@@ -37,7 +38,8 @@ bool check_domain(Verifier& v) {
 bool check_stream_heads(Verifier& v) {
   for (int i = 0; i < v.at.streams; ++i) {
     const StreamHead& head = v.stream(i);
-    if ((head.bits & 0xff) > static_cast<Word>(Space::kIota)) return v.reject("stream {}: unknown space {}", i, head.bits & 0xff);
+    if ((head.bits & 0xff) > static_cast<Word>(Space::kIota))
+      return v.reject("stream {}: unknown space {}", i, head.bits & 0xff);
     if ((head.bits >> 8 & 0xff) > static_cast<Word>(DType::kBool)) {
       return v.reject("stream {}: unknown dtype {}", i, head.bits >> 8 & 0xff);
     }
@@ -88,8 +90,8 @@ Status verify_program(const Program& program) {
     const std::size_t available = program.words.size() - position;
     const bool good = read_layout(words, available, v.at)
                           ? check_instruction(v)
-                          : v.reject("opcode {:#x} of {} words with {} words left is not a whole instruction", words[0] & 0xffff,
-                                     words[0] >> 16 & 0xffffffff, available);
+                          : v.reject("opcode {:#x} of {} words with {} words left is not a whole instruction",
+                                     words[0] & 0xffff, words[0] >> 16 & 0xffffffff, available);
     if (!good) return describe(std::move(*v.error), program, position);
     position += Inst(words).num_words();
   }

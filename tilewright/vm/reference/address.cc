@@ -20,7 +20,8 @@ std::byte* address(const Frame& frame, int stream, const Place& place) {
     case isa::Space::kSlot:
       return frame.memory.scratch + head.offset;
     case isa::Space::kTile:
-      return frame.block + place.tile_row * frame.block_row_bytes + (place.position - frame.block_column) * head.inner_stride;
+      return frame.block + place.tile_row * frame.block_row_bytes +
+             (place.position - frame.block_column) * head.inner_stride;
     default:
       check_failed("the stream has an address", __FILE__, __LINE__, "the program was not verified");
   }

@@ -1,6 +1,6 @@
-// The reference machine: the obvious interpreter, one task after the other, one element at a time. It is the second oracle:
-// nothing here is fast, everything is plain. It assumes a verified program. Each instruction has a file of its own with the
-// function that the table asks for; an instruction without one does not link.
+// The reference machine: the obvious interpreter, one task after the other, one element at a time. It is the second
+// oracle: nothing here is fast, everything is plain. It assumes a verified program. Each instruction has a file of its
+// own with the function that the table asks for; an instruction without one does not link.
 #pragma once
 
 #include <span>
@@ -27,7 +27,8 @@ struct Place {
   std::int64_t tile_position = 0;  // q: inner position that scratch counts by
 };
 
-// One accumulator while its phase runs: floats in f64, integers and masks in i64. Rows keep one, columns one per position.
+// One accumulator while its phase runs: floats in f64, integers and masks in i64. Rows keep one, columns one per
+// position.
 struct Sum {
   double real = 0;
   std::int64_t integer = 0;
@@ -37,22 +38,26 @@ struct Sum {
 struct Frame {
   const Memory& memory;
   const isa::Layout& at;
-  std::byte* block = nullptr;         // kTile: the computed block
+  std::byte* block = nullptr;  // kTile: the computed block
   std::int64_t block_row_bytes = 0;
-  std::int64_t block_column = 0;      // inner position of its first column
+  std::int64_t block_column = 0;         // inner position of its first column
   std::vector<std::vector<Sum>> sums{};  // by stream number
 };
 
 // The address of a stream's element at `place`, not for kLiteral, kIota and kAccumulator.
 std::byte* address(const Frame& frame, int stream, const Place& place);
 
-// Runs a strip program on `count` positions from `place` on. along_rows: a scalar phase, position and row advance together.
-void run_strip(Frame& frame, const isa::PhaseHead& phase, const Place& place, std::int64_t count, bool along_rows = false);
+// Runs a strip program on `count` positions from `place` on. along_rows: a scalar phase, position and row advance
+// together.
+void run_strip(Frame& frame, const isa::PhaseHead& phase, const Place& place, std::int64_t count,
+               bool along_rows = false);
 
 // Accumulators of a phase: set to their identity (`width` of them each), and their values as the bits of the lane type.
 void reset_sums(Frame& frame, const isa::PhaseHead& phase, std::int64_t width);
 void store_sum(const Frame& frame, int stream, const Sum& sum, std::byte* to);
-inline int sum_target(const isa::StreamHead& head) { return static_cast<int>(head.inner_stride & 0xffffffff); }
+inline int sum_target(const isa::StreamHead& head) {
+  return static_cast<int>(head.inner_stride & 0xffffffff);
+}
 
 // softmax .. rms_norm on one row of `count` floats.
 void run_row_phase(const Frame& frame, const isa::PhaseHead& phase, const Place& place, std::int64_t count);

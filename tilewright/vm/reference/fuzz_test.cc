@@ -1,5 +1,5 @@
-// Programs with damaged words: what the verifier accepts must run inside of its buffers. The buffers have exactly the sizes
-// that the program declares, so the address sanitiser of the debug build sees every step beyond them.
+// Programs with damaged words: what the verifier accepts must run inside of its buffers. The buffers have exactly the
+// sizes that the program declares, so the address sanitiser of the debug build sees every step beyond them.
 #include <chrono>
 #include <random>
 
@@ -33,7 +33,8 @@ map tasks=8 inner=300 dims=[2,2] row_tile=1 inner_tile=256
     add.f32.one s5
     store_f32.f32.unit s1
     end.f32
-)", R"(program scratch=2048
+)",
+                                          R"(program scratch=2048
 buffer 0 input 256
 buffer 1 output 256
 buffer 2 output 16
@@ -57,7 +58,8 @@ rows tasks=2 inner=16 dims=[4] row_tile=2
     store_f32.f32.unit s4
     end.f32
   phase softmax from=s1 to=s1
-)", R"(program scratch=64
+)",
+                                          R"(program scratch=64
 buffer 0 input 384
 buffer 1 output 128
 columns tasks=4 inner=16 dims=[2,3] reduced=1 inner_tile=8
@@ -73,7 +75,8 @@ columns tasks=4 inner=16 dims=[2,3] reduced=1 inner_tile=8
     load_f32.f32.unit s2
     store_f32.f32.unit s3
     end.f32
-)", R"(program scratch=0
+)",
+                                          R"(program scratch=0
 buffer 0 input 480
 buffer 1 input 1344
 buffer 2 packed 1536
@@ -90,7 +93,8 @@ matmul tasks=8 inner=14 dims=[2,5] k=12 m_tile=3 n_tile=8 k_block=12 panel=4
     load_f32.f32.unit s2
     store_f32.f32.unit s3
     end.f32
-)", R"(program scratch=0
+)",
+                                          R"(program scratch=0
 buffer 0 input 768
 buffer 1 input 896
 buffer 2 input 560
@@ -114,7 +118,8 @@ bool ends_soon(const isa::Program& program) {
     const isa::Opcode opcode = isa::Inst(layout.words).opcode();
     if (opcode == isa::Opcode::kMatMul) work *= 1.0 + static_cast<double>(layout.field(0));
     if (opcode == isa::Opcode::kPack) work *= static_cast<double>(layout.field(0));
-    if (opcode == isa::Opcode::kAttention) work *= (1.0 + static_cast<double>(layout.field(1))) * (1.0 + static_cast<double>(layout.field(2)));
+    if (opcode == isa::Opcode::kAttention)
+      work *= (1.0 + static_cast<double>(layout.field(1))) * (1.0 + static_cast<double>(layout.field(2)));
     if (work > 1e6) return false;
   }
   return true;
@@ -128,14 +133,25 @@ class Damage {
     for (std::uint64_t i = random_() % 3 + 1; i > 0; --i) {
       isa::Word& word = program.words[random_() % program.words.size()];
       switch (random_() % 5) {
-        case 0: word ^= isa::Word{1} << random_() % 64; break;
-        case 1: word += random_() % 17 - 8; break;
-        case 2: word = program.words[random_() % program.words.size()]; break;
-        case 3: word = random_() % 2 == 0 ? 0 : random_() % 4096; break;
-        default: word = word * (random_() % 4) / (random_() % 3 + 1); break;
+        case 0:
+          word ^= isa::Word{1} << random_() % 64;
+          break;
+        case 1:
+          word += random_() % 17 - 8;
+          break;
+        case 2:
+          word = program.words[random_() % program.words.size()];
+          break;
+        case 3:
+          word = random_() % 2 == 0 ? 0 : random_() % 4096;
+          break;
+        default:
+          word = word * (random_() % 4) / (random_() % 3 + 1);
+          break;
       }
     }
-    if (random_() % 8 == 0 && !program.buffers.empty()) program.buffers[random_() % program.buffers.size()].bytes = static_cast<std::int64_t>(random_() % 2000);
+    if (random_() % 8 == 0 && !program.buffers.empty())
+      program.buffers[random_() % program.buffers.size()].bytes = static_cast<std::int64_t>(random_() % 2000);
   }
 
  private:

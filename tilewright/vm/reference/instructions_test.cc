@@ -1,4 +1,5 @@
-// Every tile instruction and phase on small data against loops written out here, with tiles that do not divide the sizes.
+// Every tile instruction and phase on small data against loops written out here, with tiles that do not divide the
+// sizes.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -20,7 +21,8 @@ std::vector<float> random_floats(std::size_t count, std::uint64_t seed = 7) {
 
 void expect_close(const std::vector<float>& actual, const std::vector<double>& expected) {
   ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6 * (1 + std::fabs(expected[i]))) << i;
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    EXPECT_NEAR(actual[i], expected[i], 1e-6 * (1 + std::fabs(expected[i]))) << i;
 }
 
 TEST(Map, TransposesAndReversesByStrides) {
@@ -36,7 +38,8 @@ map tasks=24 inner=150 dims=[4,5] row_tile=2 inner_tile=128
     load_f32.f32.strided s0
     store_f32.f32.unit s1
     end.f32
-)", {to_bytes(in)});
+)",
+                            {to_bytes(in)});
   const auto out = from_bytes<float>(got[1]);
   for (std::size_t i = 0; i < 4; ++i) {
     for (std::size_t j = 0; j < 5; ++j) {
@@ -73,7 +76,8 @@ rows tasks={} inner=100 dims=[13] row_tile={}
     sub.f32.one s4
     store_f32.f32.unit s1
     end.f32
-)", (13 + row_tile - 1) / row_tile, row_tile);
+)",
+                     (13 + row_tile - 1) / row_tile, row_tile);
 }
 
 TEST(Rows, ReduceThenUseTheResultWhateverTheTile) {
@@ -93,8 +97,10 @@ TEST(Rows, ReduceThenUseTheResultWhateverTheTile) {
   }
 }
 
-// One reduction of three rows of `lane` (row 2 has no special meaning), by name; `bits` is what the lane calls the identity.
-std::vector<Bytes> reduce_rows(std::string_view kind, std::string_view lane, int size, const Bytes& input, std::int64_t inner) {
+// One reduction of three rows of `lane` (row 2 has no special meaning), by name; `bits` is what the lane calls the
+// identity.
+std::vector<Bytes> reduce_rows(std::string_view kind, std::string_view lane, int size, const Bytes& input,
+                               std::int64_t inner) {
   return run_text(fmt::format(R"(program scratch=512
 buffer 0 input {0}
 buffer 1 output {1}
@@ -106,7 +112,9 @@ rows tasks=1 inner={2} dims=[2] row_tile=2
     load_{3}.{3}.unit s0
     acc_{6}.{3} s1
     end.{3}
-)", input.size(), 2 * size, inner, lane, size, size * inner, kind), {input});
+)",
+                              input.size(), 2 * size, inner, lane, size, size * inner, kind),
+                  {input});
 }
 
 TEST(Rows, EveryReductionOfEveryLane) {
@@ -132,8 +140,12 @@ TEST(Rows, EveryReductionOfEveryLane) {
 
 TEST(Rows, ReductionsOfNothingGiveTheIdentity) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const auto of_floats = [](std::string_view kind) { return from_bytes<float>(reduce_rows(kind, "f32", 4, {}, 0)[1])[0]; };
-  const auto of_integers = [](std::string_view kind) { return from_bytes<std::int64_t>(reduce_rows(kind, "i64", 8, {}, 0)[1])[1]; };
+  const auto of_floats = [](std::string_view kind) {
+    return from_bytes<float>(reduce_rows(kind, "f32", 4, {}, 0)[1])[0];
+  };
+  const auto of_integers = [](std::string_view kind) {
+    return from_bytes<std::int64_t>(reduce_rows(kind, "i64", 8, {}, 0)[1])[1];
+  };
   EXPECT_EQ(of_floats("sum"), 0);
   EXPECT_EQ(of_floats("prod"), 1);
   EXPECT_EQ(of_floats("max"), -kInfinity);
@@ -150,7 +162,8 @@ TEST(Rows, MaxKeepsANan) {
   for (const float value : from_bytes<float>(got[1])) EXPECT_TRUE(std::isnan(value));
 }
 
-std::vector<float> run_row_phase_text(std::string_view phase, const std::vector<float>& in, const std::vector<float>& weight) {
+std::vector<float> run_row_phase_text(std::string_view phase, const std::vector<float>& in,
+                                      const std::vector<float>& weight) {
   const auto got = run_text(fmt::format(R"(program scratch=0
 buffer 0 input 400
 buffer 1 constant 80
@@ -161,7 +174,9 @@ rows tasks=3 inner=20 dims=[5] row_tile=2
   s2 = buffer 1 f32 inner=4
   s3 = literal f32 bits=0x3f000000  # 0.5
   phase {}
-)", phase), {to_bytes(in), to_bytes(weight)});
+)",
+                                        phase),
+                            {to_bytes(in), to_bytes(weight)});
   return from_bytes<float>(got[2]);
 }
 
@@ -184,7 +199,8 @@ TEST(Rows, Softmax) {
 
 TEST(Rows, SoftmaxOfNothingButInfinityIsNan) {
   const std::vector<float> in(100, -std::numeric_limits<float>::infinity());
-  for (const float value : run_row_phase_text("softmax from=s0 to=s1", in, std::vector<float>(20))) EXPECT_TRUE(std::isnan(value));
+  for (const float value : run_row_phase_text("softmax from=s0 to=s1", in, std::vector<float>(20)))
+    EXPECT_TRUE(std::isnan(value));
 }
 
 TEST(Rows, Norms) {
@@ -202,8 +218,9 @@ TEST(Rows, Norms) {
           expected[row * 20 + p] = affine ? x * weight[p] + weight[p] : x;
         }
       }
-      const std::string phase = fmt::format("{} from=s0 to=s1 weight={} bias={} eps=s3", centre ? "layer_norm" : "rms_norm",
-                                            affine ? "s2" : "none", affine ? "s2" : "none");
+      const std::string phase =
+          fmt::format("{} from=s0 to=s1 weight={} bias={} eps=s3", centre ? "layer_norm" : "rms_norm",
+                      affine ? "s2" : "none", affine ? "s2" : "none");
       expect_close(run_row_phase_text(phase, in, weight), expected);
     }
   }
@@ -232,12 +249,14 @@ columns tasks=6 inner=20 dims=[2,3,4] reduced=2 inner_tile=8
     add.f32 s4
     store_f32.f32.unit s5
     end.f32
-)", {to_bytes(in)});
+)",
+                            {to_bytes(in)});
   std::vector<double> expected(40);
   for (std::size_t b = 0; b < 2; ++b) {
     for (std::size_t p = 0; p < 20; ++p) {
       double sum = 0, max = -10;
-      for (std::size_t r = 0; r < 12; ++r) sum += in[(b * 12 + r) * 20 + p], max = std::max(max, double{in[(b * 12 + r) * 20 + p]});
+      for (std::size_t r = 0; r < 12; ++r)
+        sum += in[(b * 12 + r) * 20 + p], max = std::max(max, double{in[(b * 12 + r) * 20 + p]});
       expected[b * 20 + p] = sum + max;
     }
   }
@@ -261,16 +280,19 @@ columns tasks=1 inner=4 dims=[0] reduced=1 inner_tile=4
     load_f32.f32.unit s2
     store_f32.f32.unit s3
     end.f32
-)", {});
+)",
+                            {});
   EXPECT_EQ(from_bytes<float>(got[1]), std::vector<float>(4, 1.0f));
 }
 
-std::vector<double> matmul(const std::vector<float>& a, const std::vector<float>& b, std::size_t batch, std::size_t m, std::size_t k, std::size_t n) {
+std::vector<double> matmul(const std::vector<float>& a, const std::vector<float>& b, std::size_t batch, std::size_t m,
+                           std::size_t k, std::size_t n) {
   std::vector<double> c(batch * m * n);
   for (std::size_t i = 0; i < batch; ++i) {
     for (std::size_t row = 0; row < m; ++row) {
       for (std::size_t s = 0; s < k; ++s) {
-        for (std::size_t column = 0; column < n; ++column) c[(i * m + row) * n + column] += double{a[(i * m + row) * k + s]} * b[(i * k + s) * n + column];
+        for (std::size_t column = 0; column < n; ++column)
+          c[(i * m + row) * n + column] += double{a[(i * m + row) * k + s]} * b[(i * k + s) * n + column];
       }
     }
   }
@@ -295,7 +317,9 @@ matmul tasks=12 inner=14 dims=[2,5] k=12 m_tile=2 n_tile=9 k_block=4 panel=0
   s0 = buffer 0 f32 inner=4 strides=[240,48]
   s1 = buffer 1 f32 inner={} strides=[672,{}]
   s2 = buffer 2 f32 inner=4 strides=[280,56]
-)", turned ? 48 : 4, turned ? 4 : 56), {to_bytes(a), to_bytes(turned ? transposed : b)});
+)",
+                                          turned ? 48 : 4, turned ? 4 : 56),
+                              {to_bytes(a), to_bytes(turned ? transposed : b)});
     expect_close(from_bytes<float>(got[2]), matmul(a, b, 2, 5, 12, 14));
   }
 }
@@ -327,7 +351,8 @@ matmul tasks=8 inner=14 dims=[2,5] k=12 m_tile=3 n_tile=8 k_block=12 panel=4
     add.f32 s2
     store_f32.f32.unit s4
     end.f32
-)", {to_bytes(a), to_bytes(b), to_bytes(bias)});
+)",
+                            {to_bytes(a), to_bytes(b), to_bytes(bias)});
   std::vector<double> expected = matmul(a, b, 2, 5, 12, 14);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double x = expected[i] + bias[i % 14];
@@ -343,7 +368,8 @@ matmul tasks=1 inner=3 dims=[2] k=0 m_tile=2 n_tile=3 k_block=1 panel=0
   s0 = buffer 0 f32 inner=4
   s1 = buffer 0 f32 inner=4
   s2 = buffer 0 f32 inner=4 strides=[12]
-)", {to_bytes(random_floats(6))});
+)",
+                            {to_bytes(random_floats(6))});
   EXPECT_EQ(from_bytes<float>(got[0]), std::vector<float>(6));
 }
 
@@ -355,17 +381,20 @@ buffer 1 packed 96
 pack tasks=2 inner=7 dims=[3] panel=4
   s0 = buffer 0 f32 inner=4 strides=[28]
   s1 = buffer 1 f32
-)", {to_bytes(b)});
+)",
+                            {to_bytes(b)});
   const auto panels = from_bytes<float>(got[1]);
   for (std::size_t panel = 0; panel < 2; ++panel) {
     for (std::size_t k = 0; k < 3; ++k) {
-      for (std::size_t n = 0; n < 4; ++n) EXPECT_EQ(panels[(panel * 3 + k) * 4 + n], panel * 4 + n < 7 ? b[k * 7 + panel * 4 + n] : 0);
+      for (std::size_t n = 0; n < 4; ++n)
+        EXPECT_EQ(panels[(panel * 3 + k) * 4 + n], panel * 4 + n < 7 ? b[k * 7 + panel * 4 + n] : 0);
     }
   }
 }
 
 // batch 2, heads 4 over 2 kv heads, 3 queries, 7 keys, depth 8, value size 5; mask[q][t] shared by batch and heads.
-std::vector<float> run_attention(const std::vector<std::vector<float>>& qkv, bool causal, std::string_view mask_dtype, const Bytes& mask) {
+std::vector<float> run_attention(const std::vector<std::vector<float>>& qkv, bool causal, std::string_view mask_dtype,
+                                 const Bytes& mask) {
   const int size = mask_dtype == "bool" ? 1 : 4;
   const auto got = run_text(fmt::format(R"(program scratch=0
 buffer 0 input 768
@@ -378,8 +407,12 @@ attention tasks=16 inner=5 dims=[2,4,3] kv_heads=2 keys=7 depth=8 causal={} scal
   s1 = buffer 1 f32 inner=4 strides=[448,224,32]
   s2 = buffer 2 f32 inner=4 strides=[280,140,20]
   s3 = buffer 4 f32 inner=4 strides=[240,60,20]
-{})", mask.size(), causal ? 1 : 0, mask.empty() ? "" : fmt::format("  s4 = buffer 3 {} inner={} strides=[0,0,{}]\n", mask_dtype, size, 7 * size)),
-      {to_bytes(qkv[0]), to_bytes(qkv[1]), to_bytes(qkv[2]), mask});
+{})",
+                                        mask.size(), causal ? 1 : 0,
+                                        mask.empty() ? ""
+                                                     : fmt::format("  s4 = buffer 3 {} inner={} strides=[0,0,{}]\n",
+                                                                   mask_dtype, size, 7 * size)),
+                            {to_bytes(qkv[0]), to_bytes(qkv[1]), to_bytes(qkv[2]), mask});
   return from_bytes<float>(got[4]);
 }
 
@@ -393,7 +426,8 @@ std::vector<double> attention(const std::vector<std::vector<float>>& qkv, Added 
       std::vector<double> weight(7);
       for (std::size_t t = 0; t < 7; ++t) {
         double score = 0;
-        for (std::size_t d = 0; d < 8; ++d) score += double{qkv[0][(bh * 3 + s) * 8 + d]} * qkv[1][(kv * 7 + t) * 8 + d];
+        for (std::size_t d = 0; d < 8; ++d)
+          score += double{qkv[0][(bh * 3 + s) * 8 + d]} * qkv[1][(kv * 7 + t) * 8 + d];
         sum += weight[t] = std::exp(score * 0.5 + added(s, t));
       }
       for (std::size_t t = 0; t < 7 && sum > 0; ++t) {
@@ -411,21 +445,24 @@ TEST(Attention, GroupsHeadsAndScales) {
 
 TEST(Attention, CausalLooksBackOnly) {
   const std::vector<std::vector<float>> qkv = {random_floats(192, 1), random_floats(224, 2), random_floats(140, 3)};
-  expect_close(run_attention(qkv, true, "f32", {}), attention(qkv, [](std::size_t s, std::size_t t) { return t <= s ? 0.0 : -INFINITY; }));
+  expect_close(run_attention(qkv, true, "f32", {}),
+               attention(qkv, [](std::size_t s, std::size_t t) { return t <= s ? 0.0 : -INFINITY; }));
 }
 
 TEST(Attention, AddsAFloatMaskAndARowOfNothingIsZero) {
   const std::vector<std::vector<float>> qkv = {random_floats(192, 1), random_floats(224, 2), random_floats(140, 3)};
   std::vector<float> mask = random_floats(21, 4);
   for (std::size_t t = 0; t < 7; ++t) mask[7 + t] = -std::numeric_limits<float>::infinity();
-  expect_close(run_attention(qkv, false, "f32", to_bytes(mask)), attention(qkv, [&](std::size_t s, std::size_t t) { return double{mask[s * 7 + t]}; }));
+  expect_close(run_attention(qkv, false, "f32", to_bytes(mask)),
+               attention(qkv, [&](std::size_t s, std::size_t t) { return double{mask[s * 7 + t]}; }));
 }
 
 TEST(Attention, ABoolMaskSaysWhereItAttends) {
   const std::vector<std::vector<float>> qkv = {random_floats(192, 1), random_floats(224, 2), random_floats(140, 3)};
   std::vector<std::uint8_t> mask(21);
   for (std::size_t i = 0; i < 14; ++i) mask[i] = i % 3 == 0;
-  expect_close(run_attention(qkv, false, "bool", to_bytes(mask)), attention(qkv, [&](std::size_t s, std::size_t t) { return mask[s * 7 + t] ? 0.0 : -INFINITY; }));
+  expect_close(run_attention(qkv, false, "bool", to_bytes(mask)),
+               attention(qkv, [&](std::size_t s, std::size_t t) { return mask[s * 7 + t] ? 0.0 : -INFINITY; }));
 }
 
 TEST(ReferenceMachine, SaysWhatItIs) {

@@ -7,8 +7,8 @@ namespace reference {
 
 Status execute(const Memory& memory, const isa::Inst& inst) {
   switch (inst.opcode()) {
-#define INST(opcode, Name, ...)    \
-  case isa::Opcode::k##Name:       \
+#define INST(opcode, Name, ...) \
+  case isa::Opcode::k##Name:    \
     return exec_##Name(memory, inst);
 #define FIELD(...)
 #define END_INST(...)
@@ -24,7 +24,8 @@ class ReferenceMachine final : public Machine {
  public:
   const BackendTraits& traits() const override { return traits_; }
 
-  Status run(std::span<const isa::Word> words, std::int64_t scratch_bytes, std::span<std::byte* const> buffers) override {
+  Status run(std::span<const isa::Word> words, std::int64_t scratch_bytes,
+             std::span<std::byte* const> buffers) override {
     std::vector<std::byte> scratch(static_cast<std::size_t>(scratch_bytes));
     const Memory memory{buffers, scratch.data()};
     for (std::size_t at = 0; at < words.size();) {
@@ -50,6 +51,8 @@ class ReferenceMachine final : public Machine {
 
 }  // namespace reference
 
-std::unique_ptr<Machine> make_reference_machine() { return std::make_unique<reference::ReferenceMachine>(); }
+std::unique_ptr<Machine> make_reference_machine() {
+  return std::make_unique<reference::ReferenceMachine>();
+}
 
 }  // namespace tilewright::vm

@@ -15,7 +15,8 @@ Status exec_Map(const Memory& memory, const isa::Inst& inst) {
     isa::Task task = isa::decode_task(tiling, number);
     for (std::int64_t row = task.row_begin; row < task.row_end; ++row) {
       if (at.rank > 0) task.index[at.rank - 1] = row;
-      run_strip(frame, phase, {task.index, row - task.row_begin, task.inner_begin, 0}, task.inner_end - task.inner_begin);
+      run_strip(frame, phase, {task.index, row - task.row_begin, task.inner_begin, 0},
+                task.inner_end - task.inner_begin);
     }
   }
   return {};

@@ -1,5 +1,5 @@
-// matmul: each element is a sum in f64, rounded once; k_block does not matter here. With an epilogue the block of the task
-// is computed into memory of its own, one row at a time, which the strip phase reads as its tile.
+// matmul: each element is a sum in f64, rounded once; k_block does not matter here. With an epilogue the block of the
+// task is computed into memory of its own, one row at a time, which the strip phase reads as its tile.
 #include "tilewright/vm/reference/strip.h"
 
 namespace tilewright::vm::reference {
@@ -22,8 +22,8 @@ float dot(const Operands& o, std::int64_t row, std::int64_t column) {
   double sum = 0;
   const std::byte* a = o.a + row * o.a_row;
   for (std::int64_t k = 0; k < o.k; ++k) {
-    const std::int64_t b = o.panel == 0 ? k * o.b_k + column * o.b_n
-                                        : ((column / o.panel * o.k + k) * o.panel + column % o.panel) * 4;
+    const std::int64_t b =
+        o.panel == 0 ? k * o.b_k + column * o.b_n : ((column / o.panel * o.k + k) * o.panel + column % o.panel) * 4;
     sum += double{float_at(a + k * o.a_k)} * double{float_at(o.b + b)};
   }
   return static_cast<float>(sum);
@@ -43,13 +43,21 @@ Status exec_MatMul(const Memory& memory, const isa::Inst& inst) {
     isa::Task task = isa::decode_task(tiling, number);
     task.index[last] = 0;
     Frame frame{memory, at};
-    const Operands operands{address(frame, 0, {task.index}), address(frame, 1, {task.index}), a.strides()[last], a.inner_stride, b.strides()[last], b.inner_stride, fields.k, fields.panel};
+    const Operands operands{address(frame, 0, {task.index}),
+                            address(frame, 1, {task.index}),
+                            a.strides()[last],
+                            a.inner_stride,
+                            b.strides()[last],
+                            b.inner_stride,
+                            fields.k,
+                            fields.panel};
     const std::int64_t width = task.inner_end - task.inner_begin;
     std::vector<float> block(static_cast<std::size_t>(width));
     frame.block = reinterpret_cast<std::byte*>(block.data());
     frame.block_column = task.inner_begin;
     for (std::int64_t row = task.row_begin; row < task.row_end; ++row) {
-      for (std::int64_t n = 0; n < width; ++n) block[static_cast<std::size_t>(n)] = dot(operands, row, task.inner_begin + n);
+      for (std::int64_t n = 0; n < width; ++n)
+        block[static_cast<std::size_t>(n)] = dot(operands, row, task.inner_begin + n);
       task.index[last] = row;
       const Place place{task.index, row - task.row_begin, task.inner_begin, 0};
       if (epilogue) {

@@ -1,5 +1,5 @@
-// For tests: assembles and verifies a program, and runs it on the reference machine over byte vectors of exactly the sizes
-// that it declares, so that an address sanitiser sees every step beyond them.
+// For tests: assembles and verifies a program, and runs it on the reference machine over byte vectors of exactly the
+// sizes that it declares, so that an address sanitiser sees every step beyond them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,8 @@ std::vector<T> from_bytes(const Bytes& bytes) {
   return values;
 }
 
-// Buffer i holds inputs[i]; the others begin as zeros. Returns all buffers after the run, or nothing after a failed check.
+// Buffer i holds inputs[i]; the others begin as zeros. Returns all buffers after the run, or nothing after a failed
+// check.
 inline std::vector<Bytes> run_text(const std::string& text, const std::vector<Bytes>& inputs) {
   const Result<isa::Program> program = isa::assemble(text);
   if (!program.ok()) {

@@ -11,7 +11,8 @@ double inverse_erf(double y) {
   if (std::fabs(y) == 1) return std::copysign(std::numeric_limits<double>::infinity(), y);
   if (y == 0) return y;
   const double target = std::fabs(y);
-  // Start: Winitzki's closed form, good to about 2e-3. Then Halley steps on erf, or on erfc near 1, where erf has no digits.
+  // Start: Winitzki's closed form, good to about 2e-3. Then Halley steps on erf, or on erfc near 1, where erf has no
+  // digits.
   constexpr double kA = 0.147;
   const double log_term = std::log1p(-target * target);
   const double part = 2 / (std::numbers::pi * kA) + log_term / 2;
@@ -42,7 +43,11 @@ double digamma(double x) {
   for (; x < 10; x += 1) result -= 1 / x;
   const double square = 1 / (x * x);
   const double series =
-      square * (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square * (1.0 / 240 - square * (1.0 / 132 - square * (691.0 / 32760 - square / 12))))));
+      square *
+      (1.0 / 12 -
+       square * (1.0 / 120 -
+                 square * (1.0 / 252 -
+                           square * (1.0 / 240 - square * (1.0 / 132 - square * (691.0 / 32760 - square / 12))))));
   return result + std::log(x) - 1 / (2 * x) - series;
 }
 

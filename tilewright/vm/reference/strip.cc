@@ -19,7 +19,8 @@ void run_code(Frame& frame, const isa::StripCode& code, const Place& place, bool
     case isa::StripShape::kBinary:
       return apply_binary(code, elements(frame, code.a, place, along_rows), v);
     case isa::StripShape::kTernary:
-      return apply_ternary(code, elements(frame, code.a, place, along_rows), elements(frame, code.b, place, along_rows), v);
+      return apply_ternary(code, elements(frame, code.a, place, along_rows), elements(frame, code.b, place, along_rows),
+                           v);
     case isa::StripShape::kReduce:
       return reduce(frame, code, place, v);
   }

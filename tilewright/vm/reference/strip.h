@@ -1,4 +1,5 @@
-// Inside of the reference machine's strip interpreter: the strip in registers (v), as bits, and the parts that strip.cc joins.
+// Inside of the reference machine's strip interpreter: the strip in registers (v), as bits, and the parts that strip.cc
+// joins.
 #pragma once
 
 #include <bit>
@@ -50,10 +51,14 @@ void set_mask(Strip& v, std::int64_t i, bool set) {
 template <typename F>
 void visit_lane(isa::Lane lane, F&& f) {
   switch (lane) {
-    case isa::Lane::kF32: return f.template operator()<float>();
-    case isa::Lane::kI32: return f.template operator()<std::int32_t>();
-    case isa::Lane::kF64: return f.template operator()<double>();
-    case isa::Lane::kI64: return f.template operator()<std::int64_t>();
+    case isa::Lane::kF32:
+      return f.template operator()<float>();
+    case isa::Lane::kI32:
+      return f.template operator()<std::int32_t>();
+    case isa::Lane::kF64:
+      return f.template operator()<double>();
+    case isa::Lane::kI64:
+      return f.template operator()<std::int64_t>();
   }
 }
 
@@ -69,7 +74,9 @@ struct Elements {
     return value;
   }
   template <typename T>
-  void set(std::int64_t i, T value) const { std::memcpy(first + i * step, &value, sizeof value); }
+  void set(std::int64_t i, T value) const {
+    std::memcpy(first + i * step, &value, sizeof value);
+  }
 };
 Elements elements(const Frame& frame, int stream, const Place& place, bool along_rows);
 

@@ -20,7 +20,8 @@ To convert_element(From value) {
   }
 }
 
-void load_iota(const isa::StreamHead& head, int rank, const isa::StripCode& code, const Place& place, bool along_rows, Strip& v) {
+void load_iota(const isa::StreamHead& head, int rank, const isa::StripCode& code, const Place& place, bool along_rows,
+               Strip& v) {
   std::int64_t start = isa::wrapping_add(head.offset, isa::wrapping_mul(place.position, head.inner_stride));
   for (int d = 0; d < rank; ++d) start = isa::wrapping_add(start, isa::wrapping_mul(place.index[d], head.strides()[d]));
   const std::int64_t step = along_rows ? head.strides()[rank - 1] : head.inner_stride;

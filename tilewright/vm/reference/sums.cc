@@ -1,5 +1,5 @@
-// Accumulators: identities, accumulating a strip, and the value at the end. Float sums run in f64 whatever the lane, in the
-// order of the elements.
+// Accumulators: identities, accumulating a strip, and the value at the end. Float sums run in f64 whatever the lane, in
+// the order of the elements.
 #include <limits>
 
 #include "tilewright/isa/scalar_semantics.h"
@@ -14,39 +14,66 @@ Sum identity(const isa::StreamHead& head) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const bool narrow = byte_size(head.dtype()) == 4;
   switch (static_cast<ReduceKind>(static_cast<Word>(head.inner_stride) >> 32)) {
-    case ReduceKind::kProd: return {1, 1};
+    case ReduceKind::kProd:
+      return {1, 1};
     case ReduceKind::kMax:
       return {-kInfinity, narrow ? std::numeric_limits<std::int32_t>::min() : std::numeric_limits<std::int64_t>::min()};
     case ReduceKind::kMin:
       return {kInfinity, narrow ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int64_t>::max()};
-    case ReduceKind::kAnd: return {0, -1};
+    case ReduceKind::kAnd:
+      return {0, -1};
     case ReduceKind::kSum:
     case ReduceKind::kOr:
-    case ReduceKind::kSumSquare: return {0, 0};
+    case ReduceKind::kSumSquare:
+      return {0, 0};
   }
   __builtin_unreachable();
 }
 
 void accumulate(isa::StripOp op, double value, double& sum) {
   switch (op) {
-    case isa::StripOp::kAccSum: sum += value; return;
-    case isa::StripOp::kAccProd: sum *= value; return;
-    case isa::StripOp::kAccMax: sum = isa::larger(sum, value); return;
-    case isa::StripOp::kAccMin: sum = isa::smaller(sum, value); return;
-    case isa::StripOp::kAccSumSquare: sum += value * value; return;
-    default: check_failed("the operation exists", __FILE__, __LINE__, "reduction, float lane");
+    case isa::StripOp::kAccSum:
+      sum += value;
+      return;
+    case isa::StripOp::kAccProd:
+      sum *= value;
+      return;
+    case isa::StripOp::kAccMax:
+      sum = isa::larger(sum, value);
+      return;
+    case isa::StripOp::kAccMin:
+      sum = isa::smaller(sum, value);
+      return;
+    case isa::StripOp::kAccSumSquare:
+      sum += value * value;
+      return;
+    default:
+      check_failed("the operation exists", __FILE__, __LINE__, "reduction, float lane");
   }
 }
 
 void accumulate(isa::StripOp op, std::int64_t value, std::int64_t& sum) {
   switch (op) {
-    case isa::StripOp::kAccSum: sum = isa::wrapping_add(sum, value); return;
-    case isa::StripOp::kAccProd: sum = isa::wrapping_mul(sum, value); return;
-    case isa::StripOp::kAccMax: sum = isa::larger(sum, value); return;
-    case isa::StripOp::kAccMin: sum = isa::smaller(sum, value); return;
-    case isa::StripOp::kAccOr: sum |= value; return;
-    case isa::StripOp::kAccAnd: sum &= value; return;
-    default: check_failed("the operation exists", __FILE__, __LINE__, "reduction, integer lane");
+    case isa::StripOp::kAccSum:
+      sum = isa::wrapping_add(sum, value);
+      return;
+    case isa::StripOp::kAccProd:
+      sum = isa::wrapping_mul(sum, value);
+      return;
+    case isa::StripOp::kAccMax:
+      sum = isa::larger(sum, value);
+      return;
+    case isa::StripOp::kAccMin:
+      sum = isa::smaller(sum, value);
+      return;
+    case isa::StripOp::kAccOr:
+      sum |= value;
+      return;
+    case isa::StripOp::kAccAnd:
+      sum &= value;
+      return;
+    default:
+      check_failed("the operation exists", __FILE__, __LINE__, "reduction, integer lane");
   }
 }
 
@@ -76,10 +103,14 @@ void reduce(Frame& frame, const isa::StripCode& code, const Place& place, const 
 void store_sum(const Frame& frame, int stream, const Sum& sum, std::byte* to) {
   const Elements out{to, 0};
   switch (frame.at.stream(stream).dtype()) {
-    case DType::kF32: return out.set(0, static_cast<float>(sum.real));
-    case DType::kF64: return out.set(0, sum.real);
-    case DType::kI32: return out.set(0, static_cast<std::int32_t>(sum.integer));
-    default: return out.set(0, sum.integer);
+    case DType::kF32:
+      return out.set(0, static_cast<float>(sum.real));
+    case DType::kF64:
+      return out.set(0, sum.real);
+    case DType::kI32:
+      return out.set(0, static_cast<std::int32_t>(sum.integer));
+    default:
+      return out.set(0, sum.integer);
   }
 }
 
