@@ -15,18 +15,20 @@ constexpr std::int64_t kWidth = kPanel<float>;
 constexpr std::int64_t kRowBlock = 72;         // rows per block where they share packed keys
 constexpr std::int64_t kMaxRowBlock = 288;     // more rows where every block packs its keys anew
 constexpr std::int64_t kMaxKeyTile = 960;      // whole panels on every level
+constexpr std::int64_t kScorePad = 16;         // floats between rows of scores: rows a power of two apart evict each other
 constexpr std::int64_t kMaxDepth = 1024;       // of packed keys and of copied queries, in one piece
+constexpr std::int64_t kFewRows = 8;           // so few rows read v where it lies
 constexpr std::int64_t kMaxValues = 16384;     // columns of the result at a time where it is narrowed
 
 // Private scratch.
 constexpr std::int64_t kScoreBytes = 1 << 20;
-constexpr std::int64_t kKeyBytes = 2 << 20;
+constexpr std::int64_t kPackedBytes = 2 << 20;  // keys and values
 constexpr std::int64_t kQueryBytes = 512 << 10;
 constexpr std::int64_t kOutBytes = 256 << 10;
 constexpr std::int64_t kBiasBytes = 4 << 10;
 constexpr std::int64_t kPanelBytes = kMaxKeyTile * kWidth * 4;
-static_assert(kScoreBytes + kKeyBytes + kQueryBytes + kOutBytes + kBiasBytes + kPanelBytes <= kPrivateBytes);
-static_assert(kMaxDepth * kWidth * 4 <= kKeyBytes && kMaxKeyTile * 4 <= kBiasBytes && kMaxKeyTile % kWidth == 0);
+static_assert(kScoreBytes + kPackedBytes + kQueryBytes + kOutBytes + kBiasBytes + kPanelBytes <= kPrivateBytes);
+static_assert(kMaxDepth * kWidth * 4 <= kPackedBytes && kMaxKeyTile * 4 <= kBiasBytes && kMaxKeyTile % kWidth == 0);
 
 struct Rows {
   char* address;
@@ -43,7 +45,7 @@ class AttentionRun {
 
  private:
   void run_rows(std::int64_t row, std::int64_t rows);
-  void pack_keys(std::int64_t keys);
+  void pack_shared(std::int64_t keys);
   void score(std::int64_t row, std::int64_t rows, std::int64_t key, std::int64_t keys);
   void widen_queries(std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t depth);
   void multiply_values(std::int64_t rows, std::int64_t key, std::int64_t keys, float* out, std::int64_t out_row);
@@ -57,11 +59,12 @@ class AttentionRun {
   const isa::StreamHead* mask_ = nullptr;
   char* mask_address_ = nullptr;
   float scale_;
-  std::int64_t key_tile_, row_block_;
-  bool packed_, copy_q_, copy_v_, copy_out_;
+  std::int64_t key_tile_, score_row_, row_block_;
+  bool packed_, copy_out_;
+  std::int64_t shared_keys_ = 0;  // packed for the whole task
   std::int64_t first_value_ = 0, values_;
   std::int64_t bias_row_ = -1, bias_key_ = -1;  // what bias_memory_ holds
-  float *scores_, *keys_, *queries_, *out_memory_, *bias_memory_, *panel_;
+  float *scores_, *keys_, *packed_values_ = nullptr, *queries_, *out_memory_, *bias_memory_, *panel_;
 };
 
 char* place(const isa::StreamHead& head, const TaskContext& context, std::int64_t batch, std::int64_t head_index) {
@@ -88,20 +91,19 @@ AttentionRun::AttentionRun(const isa::Inst& inst, const TaskContext& context, co
   q_size_ = byte_size(q_.dtype);
   v_size_ = byte_size(v_.dtype);
   out_size_ = byte_size(out_.dtype);
-  copy_q_ = q_.dtype != DType::kF32;
-  copy_v_ = v_.dtype != DType::kF32;
   copy_out_ = out_.dtype != DType::kF32;
   scale_ = static_cast<float>(__builtin_bit_cast(double, f_.scale));
   key_tile_ = isa::least((f_.key_tile + kWidth - 1) / kWidth * kWidth, kMaxKeyTile);
-  const std::int64_t all_keys = (f_.keys + kWidth - 1) / kWidth * kWidth;
-  packed_ = task.row_end - task.row_begin > kRowBlock && f_.depth <= kMaxDepth && all_keys <= kKeyBytes / 4 / (f_.depth + 1);
-  row_block_ = packed_ ? kRowBlock : isa::least(kMaxRowBlock, kScoreBytes / 4 / key_tile_);
-  if (copy_q_) row_block_ = isa::least(row_block_, kQueryBytes / 4 / kMaxDepth);
+  score_row_ = key_tile_ + kScorePad;
+  const std::int64_t row_floats = f_.depth + values_ + 2 * kWidth;
+  packed_ = task.row_end - task.row_begin > kRowBlock && f_.depth <= kMaxDepth && f_.keys + kWidth <= kPackedBytes / 4 / row_floats;
+  row_block_ = packed_ ? kRowBlock : isa::least(kMaxRowBlock, kScoreBytes / 4 / score_row_);
+  row_block_ = isa::least(row_block_, kQueryBytes / 4 / (isa::least(f_.depth, kMaxDepth) + 1));
   if (copy_out_) row_block_ = isa::least(row_block_, kOutBytes / 4 / (isa::least(values_, kMaxValues) + 1));
   char* memory = reinterpret_cast<char*>(context.private_scratch);
   const auto take = [&memory](std::int64_t bytes) { return reinterpret_cast<float*>((memory += bytes) - bytes); };
   scores_ = take(kScoreBytes);
-  keys_ = take(kKeyBytes);
+  keys_ = take(kPackedBytes);
   queries_ = take(kQueryBytes);
   out_memory_ = take(kOutBytes);
   bias_memory_ = take(kBiasBytes);
@@ -110,7 +112,7 @@ AttentionRun::AttentionRun(const isa::Inst& inst, const TaskContext& context, co
 
 void AttentionRun::run() {
   const std::int64_t all = values_, most = copy_out_ ? kMaxValues : all;
-  if (packed_) pack_keys(attended(task_.row_end - 1));
+  if (packed_) pack_shared(attended(task_.row_end - 1));
   for (std::int64_t first = 0; first < all; first += most) {
     first_value_ = first;
     values_ = isa::least(most, all - first);
@@ -124,7 +126,7 @@ void AttentionRun::run_rows(std::int64_t row, std::int64_t rows) {
   SoftmaxRow states[kMaxRowBlock];
   float* const out = copy_out_ ? out_memory_ : reinterpret_cast<float*>(out_.row(row)) + first_value_;
   const std::int64_t out_row = copy_out_ ? values_ : out_.stride / 4;
-  if (copy_q_ && f_.depth <= kMaxDepth) widen_queries(row, rows, 0, f_.depth);
+  if (f_.depth <= kMaxDepth) widen_queries(row, rows, 0, f_.depth);
   const std::int64_t last_key = attended(row + rows - 1);
   for (std::int64_t key = 0; key < last_key; key += key_tile_) {
     const std::int64_t keys = isa::least(key_tile_, last_key - key);
@@ -132,7 +134,7 @@ void AttentionRun::run_rows(std::int64_t row, std::int64_t rows) {
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t visible = attended(row + r) - key;
       const std::int64_t count = visible < 0 ? 0 : isa::least(visible, keys);
-      const float keep = softmax_step(scores_ + r * key_tile_, count, keys, scale_, bias(row + r, key, count), states[r]);
+      const float keep = softmax_step(scores_ + r * score_row_, count, keys, scale_, bias(row + r, key, count), states[r]);
       if (key != 0 && keep != 1) scale_row(out + r * out_row, values_, keep);
     }
     multiply_values(rows, key, keys, out, out_row);
@@ -165,16 +167,30 @@ const float* AttentionRun::bias(std::int64_t row, std::int64_t key, std::int64_t
   return bias_memory_;
 }
 
-// All keys that the task needs, as panels [depth][kWidth].
-void AttentionRun::pack_keys(std::int64_t keys) {
+// A panel of keys: [depth][width], and the width that holds `keys` of them.
+std::int64_t panel_width(std::int64_t keys) { return (keys + kLanes<float> - 1) / kLanes<float> * kLanes<float>; }
+
+// Keys and values that the task needs, as panels: keys [panel][depth][width], values [columns][key][width].
+void AttentionRun::pack_shared(std::int64_t keys) {
   for (std::int64_t key = 0; key < keys; key += kWidth) {
-    pack_panel<float>(keys_ + key * f_.depth, kWidth, k_.row(key), k_.dtype, byte_size(k_.dtype), k_.stride, f_.depth,
-                      isa::least(kWidth, keys - key));
+    const std::int64_t columns = isa::least(kWidth, keys - key);
+    pack_panel<float>(keys_ + key * f_.depth, panel_width(columns), k_.row(key), k_.dtype, byte_size(k_.dtype), k_.stride,
+                      f_.depth, columns);
+  }
+  shared_keys_ = keys;
+  packed_values_ = keys_ + panel_width(keys) * f_.depth;
+  for (std::int64_t n = 0; n < values_;) {
+    const std::int64_t columns = even_columns<float>(values_ - n);
+    pack_panel<float>(packed_values_ + n * keys, panel_width(columns), v_.row(0) + n * v_size_, v_.dtype, v_.stride, v_size_,
+                      keys, columns);
+    n += columns;
   }
 }
 
+// Queries lie far apart in a projection of all heads: side by side they stay in L1.
 void AttentionRun::widen_queries(std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t depth) {
   for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t byte = 0; byte < depth * q_size_; byte += 64) __builtin_prefetch(q_.row(row + r + 8) + first * q_size_ + byte);
     widen_row<float>(queries_ + r * depth, q_.row(row + r) + first * q_size_, q_.dtype, q_size_, depth);
   }
 }
@@ -182,24 +198,25 @@ void AttentionRun::widen_queries(std::int64_t row, std::int64_t rows, std::int64
 // scores = q k^T of rows and keys, not scaled.
 void AttentionRun::score(std::int64_t row, std::int64_t rows, std::int64_t key, std::int64_t keys) {
   PanelArgs<float> args{};
-  args.c_row = key_tile_;
-  args.columns = static_cast<int>(kWidth);
-  args.b_step = kWidth;
+  args.c_row = score_row_;
+  args.a = queries_;
   args.a_step = 1;
   std::int64_t first = 0;
   do {
     const std::int64_t depth = packed_ ? f_.depth : isa::least(kMaxDepth, f_.depth - first);
-    if (copy_q_ && f_.depth > kMaxDepth) widen_queries(row, rows, first, depth);
-    args.a = copy_q_ ? queries_ : q_.floats(row) + first;
-    args.a_row = copy_q_ ? depth : q_.stride / 4;
+    if (f_.depth > kMaxDepth) widen_queries(row, rows, first, depth);
+    args.a_row = depth;
     args.k = depth;
     args.accumulate = first != 0;
     for (std::int64_t n = 0; n < keys; n += kWidth) {
+      // The width of a shared panel follows from all keys of the task, so it may be more than this block needs.
+      const std::int64_t columns = isa::least(kWidth, (packed_ ? shared_keys_ - key : keys) - n);
+      args.columns = static_cast<int>(panel_width(columns));
       args.b = keys_ + (packed_ ? (key + n) * f_.depth : 0);
+      args.b_step = args.columns;
       if (!packed_) {
         const std::int64_t size = byte_size(k_.dtype);
-        pack_panel<float>(keys_, kWidth, k_.row(key + n) + first * size, k_.dtype, size, k_.stride, depth,
-                          isa::least(kWidth, keys - n));
+        pack_panel<float>(keys_, args.columns, k_.row(key + n) + first * size, k_.dtype, size, k_.stride, depth, columns);
       }
       args.c = scores_ + n;
       multiply_panel<float>(args, rows);
@@ -212,7 +229,7 @@ void AttentionRun::score(std::int64_t row, std::int64_t rows, std::int64_t key, 
 void AttentionRun::multiply_values(std::int64_t rows, std::int64_t key, std::int64_t keys, float* out, std::int64_t out_row) {
   PanelArgs<float> args{};
   args.a = scores_;
-  args.a_row = key_tile_;
+  args.a_row = score_row_;
   args.a_step = 1;
   args.c_row = out_row;
   args.k = keys;
@@ -222,10 +239,13 @@ void AttentionRun::multiply_values(std::int64_t rows, std::int64_t key, std::int
     const char* from = v_.row(key) + (first_value_ + n) * v_size_;
     args.columns = static_cast<int>(columns);
     args.c = out + n;
-    if (copy_v_ || overruns<float>(columns)) {
-      pack_panel<float>(panel_, kWidth, from, v_.dtype, v_.stride, v_size_, keys, columns);
+    if (packed_) {
+      args.b_step = panel_width(columns);
+      args.b = packed_values_ + n * shared_keys_ + key * args.b_step;
+    } else if (rows > kFewRows || v_.dtype != DType::kF32 || overruns<float>(columns)) {
+      args.b_step = panel_width(columns);
+      pack_panel<float>(panel_, args.b_step, from, v_.dtype, v_.stride, v_size_, keys, columns);
       args.b = panel_;
-      args.b_step = kWidth;
     } else {
       args.b = reinterpret_cast<const float*>(from);
       args.b_step = v_.stride / 4;

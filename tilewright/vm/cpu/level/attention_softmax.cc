@@ -81,12 +81,18 @@ float softmax_step(float* scores, std::int64_t count, std::int64_t width, float 
 }
 
 void scale_row(float* values, std::int64_t count, float factor) {
-  for (std::int64_t i = 0; i < count; ++i) values[i] *= factor;
+  for (std::int64_t i = 0; i < count; i += kStep) {
+    const PartMask<float> part(count - i < kStep ? static_cast<int>(count - i) : kStep);
+    store_part<float>(values + i, part, load_part<float>(values + i, part) * f32(factor));
+  }
 }
 
 void divide_row(float* values, std::int64_t count, float sum) {
-  const float divisor = sum == 0 ? 1 : sum;
-  for (std::int64_t i = 0; i < count; ++i) values[i] /= divisor;
+  const f32x divisor = f32(sum == 0 ? 1 : sum);
+  for (std::int64_t i = 0; i < count; i += kStep) {
+    const PartMask<float> part(count - i < kStep ? static_cast<int>(count - i) : kStep);
+    store_part<float>(values + i, part, load_part<float>(values + i, part) / divisor);
+  }
 }
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

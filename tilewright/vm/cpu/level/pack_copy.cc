@@ -115,6 +115,22 @@ void pack_transposed(T* to, std::int64_t panel, const char* from, std::int64_t n
   }
 }
 
+// Rows of unit-stride memory are panel rows already. `panel` is a multiple of kLanes.
+template <typename T>
+void copy_rows(T* to, std::int64_t panel, const char* from, std::int64_t k_stride, std::int64_t k, std::int64_t columns) {
+  const std::int64_t whole = columns / kLanes<T> * kLanes<T>;
+  const PartMask<T> part(static_cast<int>(columns - whole));
+  for (std::int64_t step = 0; step < k; ++step, to += panel, from += k_stride) {
+    const T* row = reinterpret_cast<const T*>(from);
+    for (std::int64_t byte = 0; byte < columns * static_cast<std::int64_t>(sizeof(T)); byte += 64) {
+      __builtin_prefetch(from + 8 * k_stride + byte);  // rows may lie a page apart, where the processor does not look ahead
+    }
+    for (std::int64_t n = 0; n < whole; n += kLanes<T>) store<T>(to + n, load<T>(row + n));
+    if (whole < panel) store<T>(to + whole, load_part<T>(row + whole, part));
+    for (std::int64_t n = whole + kLanes<T>; n < panel; n += kLanes<T>) store<T>(to + n, Vec<T>{});
+  }
+}
+
 // As pack_transposed for memory that must be widened first: a few columns at a time go through a small buffer.
 template <typename T>
 void pack_widened(T* to, std::int64_t panel, const char* from, DType dtype, std::int64_t k_stride, std::int64_t n_stride,
@@ -153,6 +169,10 @@ void widen_row(T* to, const char* from, DType dtype, std::int64_t stride, std::i
       case DType::kF64:
         return widen_loop<double>(to, from, stride, count, [](double v) { return static_cast<float>(v); });
       default:
+        if (stride == 4) {
+          std::memcpy(to, from, static_cast<std::size_t>(count) * 4);
+          return;
+        }
         return widen_loop<float>(to, from, stride, count, [](float v) { return v; });
     }
   } else if constexpr (__is_same(T, double)) {
@@ -220,7 +240,9 @@ template <typename T>
 void pack_panel(T* to, std::int64_t panel, const char* from, DType dtype, std::int64_t k_stride, std::int64_t n_stride,
                 std::int64_t k, std::int64_t columns) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
-  if (n_stride == byte_size(dtype)) {
+  if (n_stride == kBytes && is_native<T>(dtype) && panel % kLanes<T> == 0) {
+    copy_rows<T>(to, panel, from, k_stride, k, columns);
+  } else if (n_stride == byte_size(dtype)) {
     for (std::int64_t step = 0; step < k; ++step) {
       widen_row<T>(to + step * panel, from + step * k_stride, dtype, n_stride, columns);
       for (std::int64_t n = columns; n < panel; ++n) to[step * panel + n] = T{};
