@@ -87,8 +87,12 @@ TEST(Graph, ACloneIsIndependent) {
   EXPECT_NE(print(*copy), text);
 }
 TEST(Testing, PassesAreComparedUpToNames) {
-  expect_pass([](Graph& graph) { graph.replace_uses(2, 1); graph.erase(1); }, "x: f32[B]  a = neg(x)  b = neg(x)  return b",
-              "x: f32[B]  other = neg(x)  return other");
+  expect_pass(
+      [](Graph& graph) {
+        graph.replace_uses(2, 1);
+        graph.erase(1);
+      },
+      "x: f32[B]  a = neg(x)  b = neg(x)  return b", "x: f32[B]  other = neg(x)  return other");
 }
 
 }  // namespace

@@ -44,19 +44,29 @@ AttrKind parse_kind(std::string_view text) {
 
 AttrValue parse_default(AttrKind kind, std::string_view text) {
   switch (kind) {
-    case AttrKind::kInt: return parse_number<std::int64_t>(text);
-    case AttrKind::kFloat: return parse_number<double>(text);
-    case AttrKind::kBool: return parse_number<std::int64_t>(text) != 0;
-    case AttrKind::kStr: return std::string(text);
-    case AttrKind::kDim: return Dim(parse_number<std::int64_t>(text));
-    case AttrKind::kInts: TW_CHECK(text.empty(), text); return Ints{};
-    case AttrKind::kDims: TW_CHECK(text.empty(), text); return Dims{};
+    case AttrKind::kInt:
+      return parse_number<std::int64_t>(text);
+    case AttrKind::kFloat:
+      return parse_number<double>(text);
+    case AttrKind::kBool:
+      return parse_number<std::int64_t>(text) != 0;
+    case AttrKind::kStr:
+      return std::string(text);
+    case AttrKind::kDim:
+      return Dim(parse_number<std::int64_t>(text));
+    case AttrKind::kInts:
+      TW_CHECK(text.empty(), text);
+      return Ints{};
+    case AttrKind::kDims:
+      TW_CHECK(text.empty(), text);
+      return Dims{};
     case AttrKind::kDType: {
       const std::optional<DType> dtype = parse_dtype(text);
       TW_CHECK(dtype.has_value(), text);
       return *dtype;
     }
-    case AttrKind::kTensor: break;
+    case AttrKind::kTensor:
+      break;
   }
   check_failed("a tensor attribute has no default", __FILE__, __LINE__, text);
 }
@@ -121,7 +131,9 @@ std::span<const Op> all_ops() {
   return kOps;
 }
 
-std::string_view to_string(AttrKind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
+std::string_view to_string(AttrKind kind) {
+  return kKindNames[static_cast<std::size_t>(kind)];
+}
 
 std::string_view to_string(OpClass op_class) {
   static constexpr std::string_view kNames[] = {"Elementwise", "Reduce", "Movement", "Contraction", "Indexing",

@@ -53,11 +53,19 @@ TEST(OpTable, EveryOpInfersOrRefuses) {
       for (const DType dtype : {DType::kF32, DType::kI64, DType::kBool}) {
         Graph graph;
         std::vector<ValueId> inputs;
-        for (std::size_t i = 0; i < row.min_inputs; ++i) inputs.push_back(graph.add_input({dtype, Shape(rank, Dim(3))}, "x"));
+        for (std::size_t i = 0; i < row.min_inputs; ++i)
+          inputs.push_back(graph.add_input({dtype, Shape(rank, Dim(3))}, "x"));
         Attrs attrs;
         for (const AttrSpec& spec : row.attrs) {
-          const AttrValue values[] = {std::int64_t{1}, 1.0, true, std::string("none"), Ints(rank, 1), dtype, Dim(1),
-                                      Dims(rank, Dim(1)), Tensor::zeros(dtype, {2})};
+          const AttrValue values[] = {std::int64_t{1},
+                                      1.0,
+                                      true,
+                                      std::string("none"),
+                                      Ints(rank, 1),
+                                      dtype,
+                                      Dim(1),
+                                      Dims(rank, Dim(1)),
+                                      Tensor::zeros(dtype, {2})};
           attrs.set(spec.name, values[static_cast<std::size_t>(spec.kind)]);
         }
         const auto results = Builder(graph).op(op, std::move(inputs), std::move(attrs));
@@ -90,7 +98,8 @@ struct BuilderErrors : testing::Test {
 };
 
 TEST_F(BuilderErrors, NameTheNodeAndTheTypes) {
-  EXPECT_EQ(error_of(graph, Op::kMatMul, {x, w}, {}, "y"), "'y' = matmul: inner dimensions differ: f32[B, 64] x f32[32, 16]");
+  EXPECT_EQ(error_of(graph, Op::kMatMul, {x, w}, {}, "y"),
+            "'y' = matmul: inner dimensions differ: f32[B, 64] x f32[32, 16]");
 }
 TEST_F(BuilderErrors, NameTheOpOfANamelessNode) {
   EXPECT_EQ(error_of(graph, Op::kMatMul, {x, w}), "matmul: inner dimensions differ: f32[B, 64] x f32[32, 16]");

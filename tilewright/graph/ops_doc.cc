@@ -14,12 +14,14 @@ struct Section {
 // In the order of reading, each with what holds for the whole class.
 constexpr Section kSections[] = {
     {OpClass::kElementwise,
-     "One result element per element. Inputs broadcast, aligned at the last axis, and have equal dtypes: promotion is the "
+     "One result element per element. Inputs broadcast, aligned at the last axis, and have equal dtypes: promotion is "
+     "the "
      "frontends' work."},
     {OpClass::kCreate, "A tensor out of attributes."},
     {OpClass::kMovement, "Elements in another place or shape; nothing is computed, so results are exact."},
     {OpClass::kIndexing,
-     "Positions come from index tensors (i32 or i64). A negative index counts from the end; one out of range is an error "
+     "Positions come from index tensors (i32 or i64). A negative index counts from the end; one out of range is an "
+     "error "
      "that names it."},
     {OpClass::kReduce, "Axes folded into one element each."},
     {OpClass::kScan, "Running results along an axis."},
@@ -62,11 +64,13 @@ std::string cell(std::string_view text) {
 
 std::string ops_markdown() {
   std::string out =
-      "# Operators\n\nGenerated from `tilewright/graph/ops.def` by `./dev docs`. Axes count from 0 and are never negative; "
+      "# Operators\n\nGenerated from `tilewright/graph/ops.def` by `./dev docs`. Axes count from 0 and are never "
+      "negative; "
       "sizes may be symbolic. An attribute with `=` may be left out.\n";
   for (const Section& section : kSections) {
-    out += fmt::format("\n## {}\n\n{}\n\n| operator | inputs | results | attributes | meaning |\n|---|---|---|---|---|\n",
-                       to_string(section.op_class), section.text);
+    out +=
+        fmt::format("\n## {}\n\n{}\n\n| operator | inputs | results | attributes | meaning |\n|---|---|---|---|---|\n",
+                    to_string(section.op_class), section.text);
     for (const Op op : all_ops()) {
       const OpInfo& row = info(op);
       if (row.op_class != section.op_class) continue;

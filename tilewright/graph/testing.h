@@ -14,13 +14,14 @@ inline std::unique_ptr<Graph> parse_or_die(std::string_view text) {
   return std::move(*graph);
 }
 
-// Renames values in the order of their definition, so that two graphs can be compared whatever passes call their values.
-// Inputs keep their names; the names of outputs follow their values.
+// Renames values in the order of their definition, so that two graphs can be compared whatever passes call their
+// values. Inputs keep their names; the names of outputs follow their values.
 inline void rename_in_order(Graph& graph) {
   int next = 0;
   const auto rename_all = [&](std::string_view prefix) {
     next = 0;
-    for (const Graph::Capture& capture : graph.captures()) graph.rename(capture.inner, fmt::format("{}{}", prefix, next++));
+    for (const Graph::Capture& capture : graph.captures())
+      graph.rename(capture.inner, fmt::format("{}{}", prefix, next++));
     for (const NodeId id : graph.order()) {
       if (graph.node(id).dead) continue;
       for (const ValueId output : graph.node(id).outputs) graph.rename(output, fmt::format("{}{}", prefix, next++));

@@ -1,5 +1,5 @@
-// verify: what a pass or a reader of a file could get wrong, looked for in one walk over the nodes in their order. Costs
-// one infer per node. Regions are verified with the symbols that the graphs around them know.
+// verify: what a pass or a reader of a file could get wrong, looked for in one walk over the nodes in their order.
+// Costs one infer per node. Regions are verified with the symbols that the graphs around them know.
 #include <unordered_set>
 
 #include "tilewright/graph/infer/infer.h"
@@ -156,9 +156,7 @@ class Verifier {
     return wrong("attribute '{}' uses the symbol {}, which nothing binds before", entry.name, *missing);
   }
 
-  bool is_bound(Dim symbol) const {
-    return bound_.contains(symbol) || (outer_ != nullptr && outer_->is_bound(symbol));
-  }
+  bool is_bound(Dim symbol) const { return bound_.contains(symbol) || (outer_ != nullptr && outer_->is_bound(symbol)); }
 
   Status check_regions(const Node& node) {
     if (node.regions.size() != num_regions(node.op)) {
@@ -238,6 +236,8 @@ class Verifier {
 
 }  // namespace
 
-Status verify(const Graph& graph) { return Verifier(graph, nullptr).run(); }
+Status verify(const Graph& graph) {
+  return Verifier(graph, nullptr).run();
+}
 
 }  // namespace tilewright

@@ -21,7 +21,9 @@ std::string found(const Graph& graph) {
   return status.ok() ? "nothing" : status.error().message;
 }
 
-TEST(Verify, AcceptsTheSample) { EXPECT_EQ(found(*sample()), "nothing"); }
+TEST(Verify, AcceptsTheSample) {
+  EXPECT_EQ(found(*sample()), "nothing");
+}
 
 TEST(Verify, UseBeforeDefinition) {
   const auto graph = sample();
@@ -132,10 +134,12 @@ TEST(Verify, LateSymbolsAreBoundOnceAndBeforeUse) {
                "'y' = iota: attribute 'shape' uses the symbol u, which nothing binds before");
 }
 TEST(Verify, ARegionKnowsOuterSymbols) {
-  EXPECT_EQ(result_types("x: f32[n]  y = call() { z = iota() dtype=i64 shape=[n] axis=0\n return z }  return y"), "i64[n]");
+  EXPECT_EQ(result_types("x: f32[n]  y = call() { z = iota() dtype=i64 shape=[n] axis=0\n return z }  return y"),
+            "i64[n]");
 }
 TEST(Verify, OnlyInputsAreAssigned) {
-  expect_error("x: f32[4]  y = neg(x)  assign(y, x)  return", "assign: 'y' is no input of the graph, so it cannot be assigned");
+  expect_error("x: f32[4]  y = neg(x)  assign(y, x)  return",
+               "assign: 'y' is no input of the graph, so it cannot be assigned");
 }
 TEST(Verify, ARegionAssignsThroughCaptures) {
   EXPECT_EQ(result_types("x: f32[4]  call() { capture b = x  y = neg(b)  assign(b, y)  return }  return x"), "f32[4]");

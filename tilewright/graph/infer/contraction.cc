@@ -37,8 +37,8 @@ Result<Shape> slide(const TensorType& x, const Window& window, const Facts& fact
     const Dim reach = (window.size[i] - 1) * window.dilation[i] + 1;
     const Dim room = x.shape[i + 2] + window.low[i] + window.high[i] - reach;
     if (facts.less(room, 0) == Answer::kYes) {
-      return fail(ErrorKind::kShapeMismatch, "a window of {} exceeds axis {} of {} with pads {} and {}", reach, i + 2, x,
-                  window.low[i], window.high[i]);
+      return fail(ErrorKind::kShapeMismatch, "a window of {} exceeds axis {} of {} with pads {} and {}", reach, i + 2,
+                  x, window.low[i], window.high[i]);
     }
     out.push_back(floordiv(room, window.stride[i]) + 1);
   }

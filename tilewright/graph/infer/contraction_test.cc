@@ -37,8 +37,9 @@ TEST(InferConv, GroupsDivideChannels) {
   EXPECT_EQ(result_types("x: f32[N, 8, L]  w: f32[8, 1, 3]  y = conv(x, w) stride=[1] low=[1] high=[1] dilation=[1] "
                          "groups=8\n return y"),
             "f32[N, 8, L]");
-  expect_error("x: f32[N, 8, L]  w: f32[9, 4, 3]  y = conv(x, w) stride=[1] low=[0] high=[0] dilation=[1] groups=2\n return y",
-               "'y' = conv: output channels 9 do not divide into 2 groups");
+  expect_error(
+      "x: f32[N, 8, L]  w: f32[9, 4, 3]  y = conv(x, w) stride=[1] low=[0] high=[0] dilation=[1] groups=2\n return y",
+      "'y' = conv: output channels 9 do not divide into 2 groups");
 }
 TEST(InferConv, ChannelsAgree) {
   expect_error("x: f32[N, 4, L]  w: f32[8, 3, 3]  y = conv(x, w) stride=[1] low=[0] high=[0] dilation=[1]\n return y",
@@ -53,9 +54,10 @@ TEST(InferConv, ListsHaveOneEntryPerSpatialAxis) {
                "'y' = conv: 'stride' must have 1 entries: 2 given");
 }
 TEST(InferConv, TheBiasHasOneEntryPerChannel) {
-  expect_error("x: f32[N, 3, 4]  w: f32[8, 3, 1]  b: f32[7]  y = conv(x, w, b) stride=[1] low=[0] high=[0] dilation=[1]\n "
-               "return y",
-               "'y' = conv: the bias must have 8 entries: f32[7]");
+  expect_error(
+      "x: f32[N, 3, 4]  w: f32[8, 3, 1]  b: f32[7]  y = conv(x, w, b) stride=[1] low=[0] high=[0] dilation=[1]\n "
+      "return y",
+      "'y' = conv: the bias must have 8 entries: f32[7]");
 }
 TEST(InferConv, AWindowWithoutAxesIsAnError) {
   expect_error("x: f32[3]  w: f32[8]  y = conv(x, w) stride=[] low=[] high=[] dilation=[]\n return y",
@@ -79,11 +81,13 @@ TEST(InferPool, WindowsArePositive) {
 }
 
 TEST(InferSoftmax, TheAxisExists) {
-  expect_error("x: f32[2]  y = softmax(x) axis=1\n return y", "'y' = softmax: axis 1 is out of range: f32[2] has rank 1");
+  expect_error("x: f32[2]  y = softmax(x) axis=1\n return y",
+               "'y' = softmax: axis 1 is out of range: f32[2] has rank 1");
 }
 TEST(InferNorm, ParametersHaveTheLastAxes) {
-  EXPECT_EQ(result_types("x: f32[B, S, 64]  w: f32[64]  b: f32[64]  y = layer_norm(x, w, b) num_axes=1 eps=1e-05\n return y"),
-            "f32[B, S, 64]");
+  EXPECT_EQ(
+      result_types("x: f32[B, S, 64]  w: f32[64]  b: f32[64]  y = layer_norm(x, w, b) num_axes=1 eps=1e-05\n return y"),
+      "f32[B, S, 64]");
   expect_error("x: f32[B, 64]  w: f32[32]  y = rms_norm(x, w) num_axes=1 eps=1e-05\n return y",
                "'y' = rms_norm: a parameter must have the shape [64]: f32[32]");
   expect_error("x: f32[B, 64]  y = layer_norm(x) num_axes=3 eps=0\n return y",

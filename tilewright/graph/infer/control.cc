@@ -1,6 +1,6 @@
 // Ops with regions, and effects. A size that differs between the branches of an `if` is a late symbol listed in its
-// `late` attribute; a carried size of a `while` that changes from trip to trip is a symbol of the body's input, which the
-// node binds to the final size.
+// `late` attribute; a carried size of a `while` that changes from trip to trip is a symbol of the body's input, which
+// the node binds to the final size.
 #include "tilewright/graph/infer/families.h"
 #include "tilewright/graph/infer/rules.h"
 
@@ -30,7 +30,9 @@ Status check_bool_scalar(std::string_view what, const TensorType& type) {
   return fail(ErrorKind::kDTypeMismatch, "{} must be bool[]: {}", what, type);
 }
 
-bool varies(Dim carried, Dim initial) { return carried.op() == DimOp::kSymbol && carried != initial; }
+bool varies(Dim carried, Dim initial) {
+  return carried.op() == DimOp::kSymbol && carried != initial;
+}
 
 }  // namespace
 
@@ -50,7 +52,8 @@ Result<Types> infer_if(const InferInput& in) {
       Dim& dim = out[i].shape[axis];
       if (in.facts.same(dim, other[i].shape[axis]) == Answer::kYes) continue;
       if (used == late.size()) {
-        return fail(ErrorKind::kInvalidArgument, "the branches differ in size, so 'late' needs a symbol for it: {} and {}",
+        return fail(ErrorKind::kInvalidArgument,
+                    "the branches differ in size, so 'late' needs a symbol for it: {} and {}",
                     types_of(yes, yes.outputs())[i], other[i]);
       }
       TW_TRY(check_late_symbol("late", late[used]));
@@ -82,8 +85,10 @@ Result<Types> infer_while(const InferInput& in) {
       if (varies(carried, in.types[i].shape[axis])) continue;
       if (provably_different(carried, in.types[i].shape[axis], in.facts) ||
           provably_different(carried, next[i].shape[axis], in.facts)) {
-        return fail(ErrorKind::kShapeMismatch, "carried value {} changes its size: {}, {}, {}; a size that changes is a "
-                    "symbol of the body's input", i, in.types[i], out[i], next[i]);
+        return fail(ErrorKind::kShapeMismatch,
+                    "carried value {} changes its size: {}, {}, {}; a size that changes is a "
+                    "symbol of the body's input",
+                    i, in.types[i], out[i], next[i]);
       }
     }
   }
@@ -137,6 +142,8 @@ Result<Types> infer_assign(const InferInput& in) {
   return Types{};
 }
 
-Result<Types> infer_nothing(const InferInput&) { return Types{}; }
+Result<Types> infer_nothing(const InferInput&) {
+  return Types{};
+}
 
 }  // namespace tilewright

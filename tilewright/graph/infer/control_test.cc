@@ -6,7 +6,8 @@ namespace {
 
 TEST(InferLate, NonzeroBindsItsCount) {
   EXPECT_EQ(result_types("x: bool[a, b]  y = nonzero(x) count=u0\n return y"), "i64[u0, 2]");
-  expect_error("x: bool[a]  y = nonzero(x) count=7\n return y", "'y' = nonzero: 'count' must be a symbol that the node binds: 7");
+  expect_error("x: bool[a]  y = nonzero(x) count=7\n return y",
+               "'y' = nonzero: 'count' must be a symbol that the node binds: 7");
 }
 TEST(InferLate, ItemBindsASymbolOfItsKind) {
   EXPECT_EQ(result_types("x: i64[]  item(x) symbol=u0\n y = iota() dtype=i64 shape=[u0] axis=0\n return y"), "i64[u0]");
@@ -30,7 +31,8 @@ TEST(InferIf, ResultsOfEqualSize) {
         return a
       }
       return y
-  )"), "f32[B, 4]");
+  )"),
+            "f32[B, 4]");
 }
 constexpr std::string_view kTwoSizes = R"( {
         capture a = x
@@ -48,11 +50,13 @@ TEST(InferIf, DifferentSizesNeedASymbol) {
                "'y' = if: the branches differ in size, so 'late' needs a symbol for it: f32[B] and f32[2*B]");
 }
 TEST(InferIf, DtypesAgree) {
-  expect_error("c: bool[]  x: f32[B]  y = if(c) { capture a = x  return a } { capture a = x  b = is_nan(a)  return b } return y",
-               "'y' = if: results of the branches, number 0 differ in dtype or rank: f32[B] and bool[B]");
+  expect_error(
+      "c: bool[]  x: f32[B]  y = if(c) { capture a = x  return a } { capture a = x  b = is_nan(a)  return b } return y",
+      "'y' = if: results of the branches, number 0 differ in dtype or rank: f32[B] and bool[B]");
 }
 TEST(InferIf, TheConditionIsAScalar) {
-  expect_error("c: bool[2]  y = if(c) { return } { return } return y", "'y' = if: the condition must be bool[]: bool[2]");
+  expect_error("c: bool[2]  y = if(c) { return } { return } return y",
+               "'y' = if: the condition must be bool[]: bool[2]");
 }
 
 std::string loop(std::string_view initial, std::string_view carried, std::string_view next) {
@@ -69,7 +73,8 @@ std::string loop(std::string_view initial, std::string_view carried, std::string
         return n
       }}
       return y
-  )", initial, carried, next);
+  )",
+                     initial, carried, next);
 }
 TEST(InferWhile, CarriesAnInvariantSize) {
   EXPECT_EQ(result_types(loop("B, 4", "B, 4", "neg(s)")), "f32[B, 4]");
@@ -78,9 +83,10 @@ TEST(InferWhile, AGrowingSizeIsASymbolOfTheBody) {
   EXPECT_EQ(result_types(loop("B", "n", "concat(s, s) axis=0")), "f32[n]");
 }
 TEST(InferWhile, AnInvariantSizeMustNotChange) {
-  expect_error(loop("4", "4", "concat(s, s) axis=0"),
-               "'y' = while: carried value 0 changes its size: f32[4], f32[4], f32[8]; a size that changes is a symbol of the "
-               "body's input");
+  expect_error(
+      loop("4", "4", "concat(s, s) axis=0"),
+      "'y' = while: carried value 0 changes its size: f32[4], f32[4], f32[8]; a size that changes is a symbol of the "
+      "body's input");
 }
 
 TEST(InferCall, TheSizePassedReplacesTheParameter) {
@@ -92,12 +98,14 @@ TEST(InferCall, TheSizePassedReplacesTheParameter) {
         return q
       }
       return y
-  )"), "f32[2*B, 4]");
+  )"),
+            "f32[2*B, 4]");
 }
 TEST(InferCall, InputsFit) {
   expect_error("x: f32[5]  y = call(x) { p: f32[4]  return p }  return y",
                "'y' = call: input 0 does not fit: f32[5] where the region takes f32[4]");
-  expect_error("x: f32[5]  y = call(x) { return }  return y", "'y' = call: inputs of the region must number 1: 0 given");
+  expect_error("x: f32[5]  y = call(x) { return }  return y",
+               "'y' = call: inputs of the region must number 1: 0 given");
 }
 TEST(InferCall, OneSymbolIsOneSize) {
   expect_error("x: f32[5]  z: f32[6]  y = call(x, z) { p: f32[n]  q: f32[n]  return p }  return y",
@@ -113,8 +121,10 @@ TEST(InferHostCall, TypesAreWritten) {
                "the type of 'y' must be written: it is the result of a host call");
 }
 TEST(InferAssign, TheValueFits) {
-  expect_error("b: f32[4]  x: f32[5]  assign(b, x)  return", "assign: the value does not fit the buffer: f32[5] into f32[4]");
-  expect_error("b: f32[4]  x: i32[4]  assign(b, x)  return", "assign: the value does not fit the buffer: i32[4] into f32[4]");
+  expect_error("b: f32[4]  x: f32[5]  assign(b, x)  return",
+               "assign: the value does not fit the buffer: f32[5] into f32[4]");
+  expect_error("b: f32[4]  x: i32[4]  assign(b, x)  return",
+               "assign: the value does not fit the buffer: i32[4] into f32[4]");
 }
 
 }  // namespace

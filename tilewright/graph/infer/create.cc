@@ -9,7 +9,9 @@ Result<Types> infer_constant(const InferInput& in) {
   return Types{{value.dtype(), Shape(value.sizes().begin(), value.sizes().end())}};
 }
 
-Result<Types> infer_scalar(const InferInput& in) { return Types{{in.attrs.dtype("dtype"), {}}}; }
+Result<Types> infer_scalar(const InferInput& in) {
+  return Types{{in.attrs.dtype("dtype"), {}}};
+}
 
 Result<Types> infer_iota(const InferInput& in) {
   TensorType out{in.attrs.dtype("dtype"), in.attrs.dims("shape")};

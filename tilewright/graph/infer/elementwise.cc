@@ -1,4 +1,5 @@
-// Elementwise ops: one input keeps its shape, several broadcast; dtypes are equal, because promotion is frontends' work.
+// Elementwise ops: one input keeps its shape, several broadcast; dtypes are equal, because promotion is frontends'
+// work.
 #include "tilewright/graph/infer/families.h"
 #include "tilewright/graph/infer/rules.h"
 
@@ -12,7 +13,9 @@ Result<Types> broadcast_as(const InferInput& in, DType dtype) {
 
 }  // namespace
 
-Result<Types> infer_same(const InferInput& in) { return Types{in.types[0]}; }
+Result<Types> infer_same(const InferInput& in) {
+  return Types{in.types[0]};
+}
 
 Result<Types> infer_same_float(const InferInput& in) {
   TW_TRY(check_float(in.types[0]));
@@ -24,9 +27,13 @@ Result<Types> infer_same_bits(const InferInput& in) {
   return Types{in.types[0]};
 }
 
-Result<Types> infer_predicate(const InferInput& in) { return Types{{DType::kBool, in.types[0].shape}}; }
+Result<Types> infer_predicate(const InferInput& in) {
+  return Types{{DType::kBool, in.types[0].shape}};
+}
 
-Result<Types> infer_cast(const InferInput& in) { return Types{{in.attrs.dtype("dtype"), in.types[0].shape}}; }
+Result<Types> infer_cast(const InferInput& in) {
+  return Types{{in.attrs.dtype("dtype"), in.types[0].shape}};
+}
 
 Result<Types> infer_bitcast(const InferInput& in) {
   const DType dtype = in.attrs.dtype("dtype");

@@ -49,8 +49,7 @@ TEST(InferBroadcast, NamesBothShapes) {
 }
 TEST(InferBroadcast, ZeroIsAnOrdinarySize) {
   EXPECT_EQ(result_types("x: f32[0, 3]  w: f32[1, 3]  y = add(x, w)  return y"), "f32[0, 3]");
-  expect_error("x: f32[0]  w: f32[3]  y = add(x, w)  return y",
-               "'y' = add: shapes do not broadcast: f32[0] x f32[3]");
+  expect_error("x: f32[0]  w: f32[3]  y = add(x, w)  return y", "'y' = add: shapes do not broadcast: f32[0] x f32[3]");
 }
 TEST(InferBroadcast, DtypesMustBeEqual) {
   expect_error("x: f32[2]  w: i64[2]  y = add(x, w)  return y", "'y' = add: dtypes differ: f32[2] x i64[2]");
@@ -76,7 +75,8 @@ TEST(InferCreate, ScalarIsRankZero) {
 }
 TEST(InferRandom, ChecksItsKeyAndDtype) {
   EXPECT_EQ(result_types("k: i64[2]  scalar n  y = random(k) dtype=f32 shape=[n]\n return y"), "f32[n]");
-  expect_error("k: i64[3]  y = random(k) dtype=f32 shape=[1]\n return y", "'y' = random: the key must be i64[2]: i64[3]");
+  expect_error("k: i64[3]  y = random(k) dtype=f32 shape=[1]\n return y",
+               "'y' = random: the key must be i64[2]: i64[3]");
   expect_error("k: i64[2]  y = random(k) dtype=f32 shape=[1] distribution=bits\n return y",
                "'y' = random: 'bits' gives i32 or i64: f32[1]");
   expect_error("k: i64[2]  y = random(k) dtype=f32 shape=[1] distribution=cauchy\n return y",
@@ -99,7 +99,8 @@ TEST(InferTranspose, PermutesAxes) {
 }
 TEST(InferTranspose, ThePermutationIsOne) {
   expect_error("x: f32[a, b]  y = transpose(x) perm=[0,0]\n return y", "'y' = transpose: axis 0 is given twice");
-  expect_error("x: f32[a, b]  y = transpose(x) perm=[0]\n return y", "'y' = transpose: 'perm' must have 2 entries: 1 given");
+  expect_error("x: f32[a, b]  y = transpose(x) perm=[0]\n return y",
+               "'y' = transpose: 'perm' must have 2 entries: 1 given");
   expect_error("x: f32[a, b]  y = transpose(x) perm=[0,2]\n return y",
                "'y' = transpose: axis 2 is out of range: f32[a, b] has rank 2");
 }
@@ -116,7 +117,8 @@ TEST(InferSlice, OutsideIsAnError) {
                "'y' = slice: slice 1:11 does not lie in axis 0 of f32[10]");
   expect_error("x: f32[10]  y = slice(x) start=[5] stop=[4] step=[1]\n return y",
                "'y' = slice: slice 5:4 does not lie in axis 0 of f32[10]");
-  expect_error("x: f32[10]  y = slice(x) start=[0] stop=[4] step=[0]\n return y", "'y' = slice: step 0 of axis 0 is below 1");
+  expect_error("x: f32[10]  y = slice(x) start=[0] stop=[4] step=[0]\n return y",
+               "'y' = slice: step 0 of axis 0 is below 1");
 }
 TEST(InferSlice, AFloatIsNoPosition) {
   expect_error("x: f32[10]  scalar %f  y = slice(x) start=[%f] stop=[10] step=[1]\n return y",
@@ -152,7 +154,8 @@ TEST(InferFlip, AxesExist) {
   expect_error("x: f32[2]  y = flip(x) axes=[1]\n return y", "'y' = flip: axis 1 is out of range: f32[2] has rank 1");
 }
 TEST(InferRoll, OneShiftPerAxis) {
-  expect_error("x: f32[2, 2]  y = roll(x) axes=[0,1] shift=[1]\n return y", "'y' = roll: 'shift' must have 2 entries: 1 given");
+  expect_error("x: f32[2, 2]  y = roll(x) axes=[0,1] shift=[1]\n return y",
+               "'y' = roll: 'shift' must have 2 entries: 1 given");
 }
 
 }  // namespace

@@ -106,8 +106,7 @@ Result<Types> infer_update_slice(const InferInput& in) {
     if (step[axis] < 1) return fail(ErrorKind::kInvalidArgument, "step {} of axis {} is below 1", step[axis], axis);
     const Dim count = updates.shape[axis];
     const Dim end = start[axis] + (count - 1) * step[axis] + 1;
-    const bool outside = in.facts.less(x.shape[axis], end) == Answer::kYes &&
-                         in.facts.less(0, count) == Answer::kYes;
+    const bool outside = in.facts.less(x.shape[axis], end) == Answer::kYes && in.facts.less(0, count) == Answer::kYes;
     if (outside || in.facts.less(start[axis], 0) == Answer::kYes) {
       return fail(ErrorKind::kIndexOutOfRange, "an update of {} from {} does not lie in axis {} of {}", count,
                   start[axis], axis, x);

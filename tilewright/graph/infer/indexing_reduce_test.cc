@@ -35,7 +35,8 @@ TEST(InferIndex, OneIndexPerAxis) {
                "'y' = index: 'axes' must increase: 0 after 1");
 }
 TEST(InferIndexPut, ValuesBroadcastToThePositions) {
-  EXPECT_EQ(result_types("x: f32[a, 3]  v: f32[3]  i: i64[5]  y = index_put(x, v, i) axes=[0]\n return y"), "f32[a, 3]");
+  EXPECT_EQ(result_types("x: f32[a, 3]  v: f32[3]  i: i64[5]  y = index_put(x, v, i) axes=[0]\n return y"),
+            "f32[a, 3]");
   expect_error("x: f32[a, 3]  v: f32[4]  i: i64[5]  y = index_put(x, v, i) axes=[0]\n return y",
                "'y' = index_put: f32[4] does not broadcast to [5, 3]");
 }
@@ -49,7 +50,8 @@ TEST(InferScatterElements, UpdatesMatchTheIndex) {
 }
 TEST(InferUpdateSlice, TheUpdateLiesInside) {
   EXPECT_EQ(result_types("x: f32[9]  u: f32[3]  y = update_slice(x, u) start=[6] step=[1]\n return y"), "f32[9]");
-  EXPECT_EQ(result_types("x: f32[9]  u: f32[n]  scalar p  y = update_slice(x, u) start=[p] step=[1]\n return y"), "f32[9]");
+  EXPECT_EQ(result_types("x: f32[9]  u: f32[n]  scalar p  y = update_slice(x, u) start=[p] step=[1]\n return y"),
+            "f32[9]");
   expect_error("x: f32[9]  u: f32[3]  y = update_slice(x, u) start=[7] step=[1]\n return y",
                "'y' = update_slice: an update of 3 from 7 does not lie in axis 0 of f32[9]");
   expect_error("x: f32[9]  u: f32[3]  y = update_slice(x, u) start=[5] step=[2]\n return y",
@@ -97,7 +99,8 @@ TEST(InferTopK, TheAxisHasKElements) {
   EXPECT_EQ(result_types("x: f32[a, 9]  scalar k  v, i = topk(x) axis=1 k=k\n return v, i"), "f32[a, k], i64[a, k]");
   expect_error("x: f32[a, 9]  v, i = topk(x) axis=1 k=10\n return v, i",
                "'v' = topk: k = 10 does not lie in axis 1 of f32[a, 9]");
-  expect_error("x: f32[9]  scalar %k  v, i = topk(x) axis=0 k=%k\n return v, i", "'v' = topk: an integer is needed: [%k]");
+  expect_error("x: f32[9]  scalar %k  v, i = topk(x) axis=0 k=%k\n return v, i",
+               "'v' = topk: an integer is needed: [%k]");
 }
 
 }  // namespace

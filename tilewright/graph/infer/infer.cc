@@ -7,10 +7,13 @@ namespace tilewright {
 std::size_t num_regions(Op op) {
   switch (op) {
     case Op::kIf:
-    case Op::kWhile: return 2;
+    case Op::kWhile:
+      return 2;
     case Op::kCall:
-    case Op::kFused: return 1;
-    default: return 0;
+    case Op::kFused:
+      return 1;
+    default:
+      return 0;
   }
 }
 

@@ -27,7 +27,9 @@ Result<Types> with_positions(const InferInput& in) {
 
 }  // namespace
 
-Result<Types> infer_reduce(const InferInput& in) { return reduced(in, in.attrs.ints("axes"), in.types[0].dtype); }
+Result<Types> infer_reduce(const InferInput& in) {
+  return reduced(in, in.attrs.ints("axes"), in.types[0].dtype);
+}
 
 Result<Types> infer_reduce_bool(const InferInput& in) {
   if (in.types[0].dtype != DType::kBool) {
@@ -55,9 +57,13 @@ Result<Types> infer_cum(const InferInput& in) {
   return Types{in.types[0]};
 }
 
-Result<Types> infer_cum_extreme(const InferInput& in) { return with_positions(in); }
+Result<Types> infer_cum_extreme(const InferInput& in) {
+  return with_positions(in);
+}
 
-Result<Types> infer_sort(const InferInput& in) { return with_positions(in); }
+Result<Types> infer_sort(const InferInput& in) {
+  return with_positions(in);
+}
 
 Result<Types> infer_topk(const InferInput& in) {
   TW_ASSIGN(Types out, with_positions(in));

@@ -108,7 +108,9 @@ Status check_expands(const TensorType& small, std::span<const Dim> large, const 
   return fail(ErrorKind::kShapeMismatch, "{} does not broadcast to {}", to_string(small), shape_text(large));
 }
 
-Dim agreed(Dim a, Dim b) { return b.constant() ? b : a; }
+Dim agreed(Dim a, Dim b) {
+  return b.constant() ? b : a;
+}
 
 std::optional<Dim> broadcast_dim(Dim a, Dim b, const Facts& facts) {
   if (a == b) return a;

@@ -1,5 +1,5 @@
-// Damaged text: every mutation parses or is refused with a message; none crashes, hangs or takes memory that the text does
-// not pay for. Runs about two seconds; set TILEWRIGHT_FUZZ_SEED to start elsewhere.
+// Damaged text: every mutation parses or is refused with a message; none crashes, hangs or takes memory that the text
+// does not pay for. Runs about two seconds; set TILEWRIGHT_FUZZ_SEED to start elsewhere.
 #include <chrono>
 #include <cstdlib>
 
@@ -9,11 +9,48 @@
 namespace tilewright {
 namespace {
 
-constexpr std::string_view kSnippets[] = {
-    "{", "}", "(", ")", "[", "]", ",", "=", ":", "\"", "\\", "#", "\n", "%", "0x", "-", "9223372036854775807",
-    "-9223372036854775808", "1e999", "nan", "return", "fact s0 == 2*s0 + 1\n", "fact n % 7 == 0\n", "capture a = x\n",
-    " as ", "weight ", "scalar %f9\n", "//0", "% 0", "f32[n, 0]", "min(s0, n)", "broadcast(s0, n)", "select(s0, 1, n)",
-    "y = call(x) {", "shl(1, 99)", "pow(n, 99)", "u0", "x", "dtype=bool", "axis=-1", "\xff", "sqrt(2)"};
+constexpr std::string_view kSnippets[] = {"{",
+                                          "}",
+                                          "(",
+                                          ")",
+                                          "[",
+                                          "]",
+                                          ",",
+                                          "=",
+                                          ":",
+                                          "\"",
+                                          "\\",
+                                          "#",
+                                          "\n",
+                                          "%",
+                                          "0x",
+                                          "-",
+                                          "9223372036854775807",
+                                          "-9223372036854775808",
+                                          "1e999",
+                                          "nan",
+                                          "return",
+                                          "fact s0 == 2*s0 + 1\n",
+                                          "fact n % 7 == 0\n",
+                                          "capture a = x\n",
+                                          " as ",
+                                          "weight ",
+                                          "scalar %f9\n",
+                                          "//0",
+                                          "% 0",
+                                          "f32[n, 0]",
+                                          "min(s0, n)",
+                                          "broadcast(s0, n)",
+                                          "select(s0, 1, n)",
+                                          "y = call(x) {",
+                                          "shl(1, 99)",
+                                          "pow(n, 99)",
+                                          "u0",
+                                          "x",
+                                          "dtype=bool",
+                                          "axis=-1",
+                                          "\xff",
+                                          "sqrt(2)"};
 
 class Mutator {
  public:
@@ -24,9 +61,15 @@ class Mutator {
       const std::size_t at = below(text.size() + 1);
       const std::size_t length = std::min(below(20), text.size() - at);
       switch (below(5)) {
-        case 0: text.erase(at, length); break;
-        case 1: text.insert(at, kSnippets[below(std::size(kSnippets))]); break;
-        case 2: text.insert(at, text.substr(at, length)); break;
+        case 0:
+          text.erase(at, length);
+          break;
+        case 1:
+          text.insert(at, kSnippets[below(std::size(kSnippets))]);
+          break;
+        case 2:
+          text.insert(at, text.substr(at, length));
+          break;
         case 3:
           if (at < text.size()) text[at] = static_cast<char>(below(256));
           break;
@@ -51,8 +94,9 @@ TEST(TextFuzz, DamagedTextNeverCrashes) {
   RecordProperty("seed", std::to_string(seed));
   std::vector<std::string> corpus;
   for (std::uint64_t i = 0; i < 20; ++i) corpus.push_back(print(*RandomGraph(seed + i).make(8)));
-  corpus.push_back("x: f32[s0]\ny = while(x) {\n s: f32[n]\n c = constant() value=bool[]{0}\n return c\n} {\n s: f32[n]\n"
-                   " n = concat(s, s) axis=0\n return n\n}\nreturn y\n");
+  corpus.push_back(
+      "x: f32[s0]\ny = while(x) {\n s: f32[n]\n c = constant() value=bool[]{0}\n return c\n} {\n s: f32[n]\n"
+      " n = concat(s, s) axis=0\n return n\n}\nreturn y\n");
   Mutator mutator(seed);
   int parsed = 0, refused = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);

@@ -1,7 +1,8 @@
-// Parses the text form that print.cc writes into a verified graph. One statement each: an input `x: f32[B, 64]`, a weight
-// `weight w: f32[8]`, a host scalar `scalar s0` or `scalar %f0`, a fact, a capture, a node `a, b = op(x) axis=1 {region}`
-// and, last, `return`. Attributes stand on the line of their node, with '=' directly behind the name. Nesting, counts and
-// sizes are bounded by the text itself or by a limit, so that no text can crash the parser or exhaust memory.
+// Parses the text form that print.cc writes into a verified graph. One statement each: an input `x: f32[B, 64]`, a
+// weight `weight w: f32[8]`, a host scalar `scalar s0` or `scalar %f0`, a fact, a capture, a node `a, b = op(x) axis=1
+// {region}` and, last, `return`. Attributes stand on the line of their node, with '=' directly behind the name.
+// Nesting, counts and sizes are bounded by the text itself or by a limit, so that no text can crash the parser or
+// exhaust memory.
 #include <algorithm>
 #include <unordered_map>
 
@@ -15,7 +16,7 @@ namespace {
 
 using text::Scanner;
 
-constexpr int kMaxDepth = 32;                // regions in regions
+constexpr int kMaxDepth = 32;                 // regions in regions
 constexpr std::size_t kMaxExpression = 2000;  // operations of one size, written out
 
 struct Scope {
@@ -253,7 +254,8 @@ class Parser {
     }
     Types types;
     for (const ResultName& result : names) {
-      if (!result.type) return in_.fail("the type of '{}' must be written: it is the result of a host call", result.name);
+      if (!result.type)
+        return in_.fail("the type of '{}' must be written: it is the result of a host call", result.name);
       types.push_back(*result.type);
     }
     Result<Attrs> complete = complete_attrs(op, attrs);

@@ -10,11 +10,15 @@
 namespace tilewright::text {
 namespace {
 
-constexpr std::size_t kMaxList = 65536;                  // entries of a list
+constexpr std::size_t kMaxList = 65536;                       // entries of a list
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;  // keeps sizes and strides far from overflow
 
-bool is_number_character(char c) { return continues_word(c) || c == '+' || c == '-'; }
-bool is_hex_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_number_character(char c) {
+  return continues_word(c) || c == '+' || c == '-';
+}
+bool is_hex_digit(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 template <typename Number>
 Result<Number> parse_number(Scanner& in) {
@@ -135,7 +139,9 @@ Result<std::vector<std::int64_t>> constant_sizes(Scanner& in, const TensorType& 
 
 }  // namespace
 
-Result<std::int64_t> parse_integer(Scanner& in) { return parse_number<std::int64_t>(in); }
+Result<std::int64_t> parse_integer(Scanner& in) {
+  return parse_number<std::int64_t>(in);
+}
 
 Result<Dim> parse_expression(Scanner& in, bool in_list) {
   TW_ASSIGN(const std::string_view text, in.expression(in_list));

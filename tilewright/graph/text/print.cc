@@ -1,6 +1,6 @@
-// Prints a graph in the text form that parse.cc reads. Attributes at their defaults are left out; a result whose recorded
-// type is not the one that infer gives is printed with its type. Facts of a region are printed where they differ from
-// those of the graph around it.
+// Prints a graph in the text form that parse.cc reads. Attributes at their defaults are left out; a result whose
+// recorded type is not the one that infer gives is printed with its type. Facts of a region are printed where they
+// differ from those of the graph around it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,7 +55,8 @@ class Printer {
     const auto dim_text = [](Dim dim) { return text::print_value(dim); };
     for (const auto& [dim, range] : facts.ranges()) {
       const auto before = known.ranges().find(dim);
-      if (before != known.ranges().end() && before->second.low == range.low && before->second.high == range.high) continue;
+      if (before != known.ranges().end() && before->second.low == range.low && before->second.high == range.high)
+        continue;
       lines.push_back(fmt::format("fact {} in [{}, {}]", dim_text(dim), bound(range.low), bound(range.high)));
     }
     for (const auto& [dim, divisor] : facts.divisors()) {
@@ -68,8 +69,8 @@ class Printer {
     print_equalities(facts, known);
   }
 
-  // A rule is applied to the rules that come after it. So one whose right side mentions the left side of another was set
-  // before that one, and is printed before it.
+  // A rule is applied to the rules that come after it. So one whose right side mentions the left side of another was
+  // set before that one, and is printed before it.
   void print_equalities(const Facts& facts, const Facts& known) {
     using Rule = std::pair<Dim, Dim>;
     std::vector<std::pair<std::string, Rule>> rules;
@@ -161,6 +162,8 @@ class Printer {
 
 }  // namespace
 
-std::string print(const Graph& graph) { return Printer().print(graph); }
+std::string print(const Graph& graph) {
+  return Printer().print(graph);
+}
 
 }  // namespace tilewright

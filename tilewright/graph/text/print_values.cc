@@ -62,14 +62,30 @@ std::string print_dim(Dim dim) {
   return out.find(' ') == std::string::npos ? out : fmt::format("({})", out);
 }
 
-std::string print_one(std::int64_t value) { return fmt::format("{}", value); }
-std::string print_one(double value) { return fmt::format("{}", value); }
-std::string print_one(bool value) { return value ? "true" : "false"; }
-std::string print_one(const std::string& value) { return word_or_quoted(value); }
-std::string print_one(const Ints& value) { return fmt::format("[{}]", fmt::join(value, ",")); }
-std::string print_one(DType value) { return std::string(to_string(value)); }
-std::string print_one(Dim value) { return print_dim(value); }
-std::string print_one(const Tensor& value) { return print_tensor(value); }
+std::string print_one(std::int64_t value) {
+  return fmt::format("{}", value);
+}
+std::string print_one(double value) {
+  return fmt::format("{}", value);
+}
+std::string print_one(bool value) {
+  return value ? "true" : "false";
+}
+std::string print_one(const std::string& value) {
+  return word_or_quoted(value);
+}
+std::string print_one(const Ints& value) {
+  return fmt::format("[{}]", fmt::join(value, ","));
+}
+std::string print_one(DType value) {
+  return std::string(to_string(value));
+}
+std::string print_one(Dim value) {
+  return print_dim(value);
+}
+std::string print_one(const Tensor& value) {
+  return print_tensor(value);
+}
 std::string print_one(const Dims& value) {
   std::string out = "[";
   for (std::size_t i = 0; i < value.size(); ++i) out += fmt::format("{}{}", i == 0 ? "" : ", ", to_string(value[i]));

@@ -1,4 +1,5 @@
-// Random valid graphs for property tests: ops, attributes and inputs are drawn, and what the builder refuses is dropped.
+// Random valid graphs for property tests: ops, attributes and inputs are drawn, and what the builder refuses is
+// dropped.
 #pragma once
 
 #include <random>
@@ -15,7 +16,8 @@ class RandomGraph {
     auto graph = std::make_unique<Graph>();
     if (below(2) == 0) graph->name = odd_name();
     add_facts(*graph);
-    for (const Dim symbol : {Dim::symbol("s0"), Dim::symbol("n"), Dim::float_symbol("f0")}) graph->add_scalar_input(symbol);
+    for (const Dim symbol : {Dim::symbol("s0"), Dim::symbol("n"), Dim::float_symbol("f0")})
+      graph->add_scalar_input(symbol);
     for (std::size_t i = 0; i < 2 + below(4); ++i) {
       graph->add_input(type(), below(4) == 0 ? odd_name() : "x", below(3) == 0 ? InputRole::kWeight : InputRole::kData);
     }
@@ -27,7 +29,8 @@ class RandomGraph {
   std::size_t below(std::size_t limit) { return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random_); }
 
   std::string odd_name() {
-    static constexpr std::string_view kNames[] = {"return", "weight", "a b", "q\"uote", "/layer.0/w", "new\nline", "as", "\x01"};
+    static constexpr std::string_view kNames[] = {"return",     "weight",    "a b", "q\"uote",
+                                                  "/layer.0/w", "new\nline", "as",  "\x01"};
     return std::string(kNames[below(std::size(kNames))]);
   }
 
@@ -64,14 +67,22 @@ class RandomGraph {
   AttrValue value(AttrKind kind) {
     static constexpr std::string_view kWords[] = {"constant", "reflect", "add", "none", "normal", "two words"};
     switch (kind) {
-      case AttrKind::kInt: return static_cast<std::int64_t>(below(3));
-      case AttrKind::kFloat: return 0.1;
-      case AttrKind::kBool: return below(2) == 0;
-      case AttrKind::kStr: return std::string(kWords[below(std::size(kWords))]);
-      case AttrKind::kDType: return dtype();
-      case AttrKind::kDim: return below(3) == 0 ? Dim::float_symbol("f0") * Dim::real(1e-5) : dim();
-      case AttrKind::kDims: return shape();
-      case AttrKind::kTensor: return tensor();
+      case AttrKind::kInt:
+        return static_cast<std::int64_t>(below(3));
+      case AttrKind::kFloat:
+        return 0.1;
+      case AttrKind::kBool:
+        return below(2) == 0;
+      case AttrKind::kStr:
+        return std::string(kWords[below(std::size(kWords))]);
+      case AttrKind::kDType:
+        return dtype();
+      case AttrKind::kDim:
+        return below(3) == 0 ? Dim::float_symbol("f0") * Dim::real(1e-5) : dim();
+      case AttrKind::kDims:
+        return shape();
+      case AttrKind::kTensor:
+        return tensor();
       case AttrKind::kInts: {
         Ints out(below(3));
         for (std::int64_t& one : out) one = static_cast<std::int64_t>(below(3));

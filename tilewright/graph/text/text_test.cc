@@ -1,4 +1,5 @@
-// The text form: what is written, what is read, what is refused, and that reading what was written gives the same graph.
+// The text form: what is written, what is read, what is refused, and that reading what was written gives the same
+// graph.
 #include <bit>
 #include <cstring>
 
@@ -9,7 +10,9 @@ namespace tilewright {
 namespace {
 
 // The canonical text of a graph that was written in any layout.
-std::string reprint(std::string_view text) { return print(*parse_or_die(text)); }
+std::string reprint(std::string_view text) {
+  return print(*parse_or_die(text));
+}
 
 TEST(Text, PrintsWhatItReads) {
   constexpr std::string_view kText = R"(graph encoder
@@ -38,7 +41,8 @@ TEST(Text, LeavesOutDefaults) {
             "x: f32[4]\ny = reduce_sum(x) axes=[0]\nreturn y\n");
 }
 TEST(Text, QuotesNamesThatAreNoWords) {
-  constexpr std::string_view kText = "\"return\": f32[4]\n\"/l.0/w\\\"\" = neg(\"return\")\nreturn \"/l.0/w\\\"\" as \"a b\"\n";
+  constexpr std::string_view kText =
+      "\"return\": f32[4]\n\"/l.0/w\\\"\" = neg(\"return\")\nreturn \"/l.0/w\\\"\" as \"a b\"\n";
   EXPECT_EQ(reprint(kText), kText);
 }
 TEST(Text, KeywordsMayNameValues) {
@@ -73,17 +77,21 @@ TEST(Text, AnotherTypeThanInferredIsWritten) {
   constexpr std::string_view kText = "x: f32[a]\nw: f32[b]\nscalar n\ny: f32[n] = add(x, w)\nreturn y\n";
   EXPECT_EQ(reprint(kText), "scalar n\nx: f32[a]\nw: f32[b]\ny: f32[n] = add(x, w)\nreturn y\n");
 }
-TEST(Text, EmptyGraph) { EXPECT_EQ(reprint("return"), "return\n"); }
+TEST(Text, EmptyGraph) {
+  EXPECT_EQ(reprint("return"), "return\n");
+}
 
 TEST(TextTensor, SmallOnesAreReadable) {
   EXPECT_EQ(reprint("y = constant() value=f32[2, 2]{1, -0, 0.1, nan}\n return y"),
             "y = constant() value=f32[2, 2]{1, -0, 0.1, nan}\nreturn y\n");
-  EXPECT_EQ(reprint("y = constant() value=bool[3]{true,0,1}\n return y"), "y = constant() value=bool[3]{1, 0, 1}\nreturn y\n");
+  EXPECT_EQ(reprint("y = constant() value=bool[3]{true,0,1}\n return y"),
+            "y = constant() value=bool[3]{1, 0, 1}\nreturn y\n");
   EXPECT_EQ(reprint("y = constant() value=i64[]{-9223372036854775808}\n return y"),
             "y = constant() value=i64[]{-9223372036854775808}\nreturn y\n");
 }
 TEST(TextTensor, EveryBitSurvives) {
-  for (const std::uint32_t bits : {0x00000001u, 0x7f7fffffu, 0xff800000u, 0x7fc00001u, 0xffc00000u, 0x7f800001u, 0x80000000u}) {
+  for (const std::uint32_t bits :
+       {0x00000001u, 0x7f7fffffu, 0xff800000u, 0x7fc00001u, 0xffc00000u, 0x7f800001u, 0x80000000u}) {
     Graph graph;
     const Tensor value = Tensor::scalar(std::bit_cast<float>(bits));
     graph.set_outputs({Builder(graph).must(Op::kConstant, {}, {{"value", value}})});
@@ -190,7 +198,8 @@ TEST(TextProperty, ReadingWhatWasWrittenGivesTheSameGraph) {
     ASSERT_EQ((*again)->num_nodes(), graph->num_nodes());
     for (NodeId id = 0; id < graph->num_nodes(); ++id) {
       for (std::size_t i = 0; i < graph->node(id).outputs.size(); ++i) {
-        ASSERT_EQ((*again)->type((*again)->node(id).outputs[i]), graph->type(graph->node(id).outputs[i])) << "seed " << seed;
+        ASSERT_EQ((*again)->type((*again)->node(id).outputs[i]), graph->type(graph->node(id).outputs[i]))
+            << "seed " << seed;
       }
     }
   }
