@@ -21,6 +21,7 @@ inline constexpr int kSlotBytes = 512;     // a slot or accumulator holds one st
 inline constexpr std::uint16_t kNoStream = 0xffff;
 inline constexpr std::int64_t kMaxScratchBytes = 1 << 20;  // per worker, what streams may address
 inline constexpr std::int64_t kMaxTileRowBytes = 1 << 26;  // per worker, a row of the block that an epilogue reads
+inline constexpr std::int64_t kMaxAttentionKeys = 1 << 26;  // machines keep memory per key
 
 enum class Opcode : std::uint16_t {
 #define INST(opcode, Name, ...) k##Name = opcode,

@@ -102,6 +102,7 @@ bool verify_Attention(Verifier& v, const Inst& inst, const AttentionFields& f) {
   if (!check_positive(v, "query_tile", f.query_tile) || !check_positive(v, "key_tile", f.key_tile)) return false;
   if (!check_positive(v, "kv_heads", f.kv_heads) || !check_tasks(v, tiling_of(inst, f))) return false;
   const std::int64_t* dims = v.at.dims();
+  if (f.keys > kMaxAttentionKeys) return v.reject("{} keys, at most {} are allowed", f.keys, kMaxAttentionKeys);
   if (f.keys < 0 || f.depth < 0 || f.causal < 0 || f.causal > 1) {
     return v.reject("keys {}, depth {}, causal {}", f.keys, f.depth, f.causal);
   }

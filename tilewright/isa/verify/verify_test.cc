@@ -392,6 +392,7 @@ TEST(Verify, Attention) {
           {"tasks=16", "tasks=8", "instruction 0 (attention): 8 tasks, its tiles make 16"},
           {"kv_heads=2", "kv_heads=3", "instruction 0 (attention): 4 heads for 3 kv heads"},
           {"kv_heads=2", "kv_heads=0", "instruction 0 (attention): kv_heads 0, at least 1 is needed"},
+          {"keys=7", "keys=70000000", "instruction 0 (attention): 70000000 keys, at most 67108864 are allowed"},
           {"causal=0", "causal=2", "instruction 0 (attention): keys 7, depth 8, causal 2"},
           {"input 1344", "input 892",
            "instruction 0 (attention): stream 1: touches bytes 0 to 892+4 of buffer 1, which has 892"},
