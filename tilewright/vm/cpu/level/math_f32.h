@@ -37,35 +37,36 @@ TW_INLINE f32x look_up32(const float* table, i32x index) {
 }
 TW_INLINE f32x scale(f32x x, f32x exponent) { return _mm512_scalef_ps(x, exponent); }  // x * 2 ** floor(exponent)
 
-// 2 ** (n / 16) * e ** r, n / 16 + r / ln 2 = x; r is returned by the reduction of the caller.
-TW_INLINE f32x exp_reduced(f32x n, f32x shifted, f32x r) {
-  const f32x power = look_up16(kExp2Sixteenths, (i32x)shifted);
-  const f32x tail = fma(r * r, polynomial(r, 0x1.00022ap-1f, 0x1.555642p-3f), r);
-  return scale(fma(power, tail, power), n * f32(0.0625f));
-}
-// e ** (x + low)
-TW_INLINE f32x exp(f32x x, f32x low) {
-  x = clamp(x, -110.0f, 100.0f);
+// power * (1 + rest) * 2 ** floor(exponent)
+struct Exponential {
+  f32x power, rest, exponent;
+  TW_INLINE f32x value() const { return scale(fma(power, rest, power), exponent); }
+  TW_INLINE f32x times(f32x factor) const {
+    const f32x product = power * factor;
+    return scale(fma(product, rest, product), exponent);
+  }
+};
+// e ** (x + low) * 2 ** bias. `precise` takes the rounding of the table into account, too.
+template <int bias = 0, bool precise = false>
+TW_INLINE Exponential exponential(f32x x, f32x low) {
+  x = clamp(x, -150.0f, 100.0f);
   const f32x shifted = fma(x, f32(16 * kLog2E), f32(kMagic));
   const f32x n = shifted - f32(kMagic);
-  const f32x r = fnma(n, f32(kLn2Low / 16), fnma(n, f32(kLn2High / 16), x));
-  return exp_reduced(n, shifted, r + low);
+  if constexpr (precise) low = low + look_up16(kExp2SixteenthsRest, (i32x)shifted);
+  const f32x r = fnma(n, f32(kLn2Low / 16), fnma(n, f32(kLn2High / 16), x)) + low;
+  const f32x rest = fma(r * r, polynomial(r, 0x1.00022ap-1f, 0x1.555642p-3f), r);
+  return {look_up16(kExp2Sixteenths, (i32x)shifted), rest, fma(n, f32(0.0625f), f32(bias))};
 }
-TW_INLINE f32x exp(f32x x) {
-  x = clamp(x, -110.0f, 100.0f);
-  const f32x shifted = fma(x, f32(16 * kLog2E), f32(kMagic));
-  const f32x n = shifted - f32(kMagic);
-  return exp_reduced(n, shifted, fnma(n, f32(kLn2Low / 16), fnma(n, f32(kLn2High / 16), x)));
-}
-// 2 ** (x + low)
+// 2 ** (x + low) * 2 ** bias
+template <int bias = 0>
 TW_INLINE f32x exp2(f32x x, f32x low) {
-  x = clamp(x, -160.0f, 140.0f);
+  x = clamp(x, -200.0f, 140.0f);
   const f32x shifted = fma(x, f32(16.0f), f32(kMagic));
   const f32x n = shifted - f32(kMagic);
   const f32x r = fma(n, f32(-0.0625f), x) + low;
   const f32x power = look_up16(kExp2Sixteenths, (i32x)shifted);
   const f32x tail = r * polynomial(r, 0x1.62e430p-1f, 0x1.ec0008p-3f, 0x1.c6ad0ap-5f);
-  return scale(fma(power, tail, power), n * f32(0.0625f));
+  return scale(fma(power, tail, power), fma(n, f32(0.0625f), f32(bias)));
 }
 
 // x = m * 2 ** e, m in [0.75, 1.5); e of 0 is -inf, of inf +inf; m of a negative number is nan.
@@ -78,9 +79,12 @@ TW_INLINE Parts split(f32x x) {
 }
 TW_INLINE f32x finish_log(f32x y, f32x) { return y; }
 
-TW_INLINE f32x inverse_of_one_to_two(f32x d) {  // 1 / d for 1 <= d <= 2
+// 1 / (1 + e) for 0 <= e <= 1; the rounding of 1 + e is taken back in the Newton step.
+TW_INLINE f32x inverse_of_one_plus(f32x e) {
+  const f32x d = e + f32(1.0f);
   const f32x guess = _mm512_rcp14_ps(d);
-  return fma(guess, fnma(d, guess, f32(1.0f)), guess);
+  const f32x rest = fnma(e - (d - f32(1.0f)), guess, fnma(d, guess, f32(1.0f)));
+  return fma(guess, rest, guess);
 }
 
 // Interval of |x|, see math_tables.h.
@@ -89,28 +93,32 @@ TW_INLINE i32x interval(f32x magnitude, int last) {
   const i32x number = (i32x)_mm512_max_epi32((__m512i)shifted, (__m512i)i32(495));
   return (i32x)_mm512_min_epi32((__m512i)number, (__m512i)i32(495 + last)) - i32(495);
 }
-#define TW_TABLE_FUNCTION(Name, magnitude, index)                                                          \
-  const f32x t = magnitude - look_up32(k##Name##Center, index);                                            \
-  f32x y = look_up32(k##Name##5, index);                                                                   \
-  y = fma(t, y, look_up32(k##Name##4, index)), y = fma(t, y, look_up32(k##Name##3, index));                \
+#define TW_TABLE_FUNCTION(Name, t, top, index)                                                             \
+  f32x y = fma(t, top, look_up32(k##Name##4, index));                                                      \
+  y = fma(t, y, look_up32(k##Name##3, index));                                                             \
   y = fma(t, y, look_up32(k##Name##2, index)), y = fma(t, y, look_up32(k##Name##1, index));                \
   y = fma(t, y, look_up32(k##Name##0, index));
 
 TW_INLINE f32x tanh(f32x x) {
   const f32x magnitude = min_or_second(f32(16.0f), abs(x));
   const i32x index = interval(magnitude, 31);
-  TW_TABLE_FUNCTION(Tanh, magnitude, index)
+  const f32x t = magnitude - look_up32(kTanhCenter, index);
+  TW_TABLE_FUNCTION(Tanh, t, look_up32(kTanh5, index), index)
   return (f32x)((i32x)y | sign_bit(x));
 }
 TW_INLINE f32x erf(f32x x) {
   const f32x magnitude = min_or_second(f32(16.0f), abs(x));
   const i32x index = interval(magnitude, 31);
-  TW_TABLE_FUNCTION(Erf, magnitude, index)
+  const f32x t = magnitude - look_up32(kErfCenter, index);
+  TW_TABLE_FUNCTION(Erf, t, look_up32(kErf5, index), index)
   return (f32x)((i32x)y | sign_bit(x));
 }
-TW_INLINE f32x normal_tail(f32x a) {  // erfc(a / sqrt 2) * exp(a * a / 2) / 2, 0 <= a <= 15
+// erfc(a / sqrt 2) * exp(a * a / 2) / 2 for 0 <= a <= 16.5; the exact value is e ** rest times the result.
+TW_INLINE f32x normal_tail(f32x a, f32x& rest) {
+  rest = f32x{};
   const i32x index = interval(a, 31);
-  TW_TABLE_FUNCTION(NormalTail, a, index)
+  const f32x t = a - look_up32(kNormalTailCenter, index);
+  TW_TABLE_FUNCTION(NormalTail, t, fma(t, look_up32(kNormalTail6, index), look_up32(kNormalTail5, index)), index)
   return y;
 }
 #undef TW_TABLE_FUNCTION
@@ -122,22 +130,32 @@ TW_INLINE f32x scale_by_integer(f32x p, i32x n) {
   const i32x half = n >> 1;
   return p * (f32x)((half + i32(127)) << 23) * (f32x)((n - half + i32(127)) << 23);
 }
-TW_INLINE f32x exp(f32x x, f32x low) {
-  x = clamp(x, -110.0f, 100.0f);
+// (1 + rest) * 2 ** exponent
+struct Exponential {
+  f32x rest;
+  i32x exponent;
+  TW_INLINE f32x value() const { return scale_by_integer(f32(1.0f) + rest, exponent); }
+  TW_INLINE f32x times(f32x factor) const { return scale_by_integer(fma(factor, rest, factor), exponent); }
+};
+// e ** (x + low) * 2 ** bias
+template <int bias = 0, bool precise = false>
+TW_INLINE Exponential exponential(f32x x, f32x low) {
+  x = clamp(x, -150.0f, 100.0f);
   const f32x shifted = fma(x, f32(kLog2E), f32(kMagic));
   const f32x n = shifted - f32(kMagic);
   const f32x r = fnma(n, f32(kLn2Low), fnma(n, f32(kLn2High), x)) + low;
   const f32x tail = polynomial(r, 0x1.fffffcp-2f, 0x1.555490p-3f, 0x1.5558bcp-5f, 0x1.123b5ap-7f, 0x1.6a4440p-10f);
-  return scale_by_integer(f32(1.0f) + fma(r * r, tail, r), (i32x)shifted - (i32x)f32(kMagic));
+  return {fma(r * r, tail, r), (i32x)shifted - ((i32x)f32(kMagic) - i32(bias))};
 }
-TW_INLINE f32x exp(f32x x) { return exp(x, f32x{}); }
+// 2 ** (x + low) * 2 ** bias
+template <int bias = 0>
 TW_INLINE f32x exp2(f32x x, f32x low) {
-  x = clamp(x, -160.0f, 140.0f);
+  x = clamp(x, -200.0f, 140.0f);
   const f32x shifted = x + f32(kMagic);
   const f32x n = shifted - f32(kMagic);
   const f32x r = (x - n) + low;
   const f32x p = polynomial(r, 1.0f, 0x1.62e430p-1f, 0x1.ebfbdcp-3f, 0x1.c6af76p-5f, 0x1.3b2ddep-7f, 0x1.5f0c8ep-10f, 0x1.417298p-13f);
-  return scale_by_integer(p, (i32x)shifted - (i32x)f32(kMagic));
+  return scale_by_integer(p, (i32x)shifted - ((i32x)f32(kMagic) - i32(bias)));
 }
 
 struct Parts {
@@ -155,33 +173,49 @@ TW_INLINE f32x finish_log(f32x y, f32x x) {  // log of 0, inf, nan and negative 
   return select((i32x)(x > f32x{}), y, select((i32x)(x == f32x{}), -infinity, f32(__builtin_nanf(""))));
 }
 
-TW_INLINE f32x inverse_of_one_to_two(f32x d) { return f32(1.0f) / d; }
+// 1 / (a + b) for a <= b; the rounding of the sum and of the quotient are taken back.
+TW_INLINE f32x inverse_of_sum(f32x a, f32x b) {
+  const f32x d = a + b;
+  const f32x inverse = f32(1.0f) / d;
+  return fma(inverse, fnma(a - (d - b), inverse, fnma(d, inverse, f32(1.0f))), inverse);
+}
+TW_INLINE f32x inverse_of_one_plus(f32x e) { return inverse_of_sum(e, f32(1.0f)); }
 
 TW_INLINE f32x tanh(f32x x) {
   const f32x a = abs(x);
   const f32x s = x * x;
   const f32x small = fma(x * s, polynomial(s, -0x1.555534p-2f, 0x1.110758p-3f, -0x1.b84184p-5f, 0x1.5241f8p-6f, -0x1.7644e0p-8f), x);
-  const f32x e = exp(min_or_second(f32(20.0f), a) * f32(2.0f));
+  const f32x e = exponential(min_or_second(f32(20.0f), a) * f32(2.0f), f32x{}).value();
   const f32x large = f32(1.0f) - f32(2.0f) / (e + f32(1.0f));
   return select((i32x)(a < f32(0.625f)), small, (f32x)((i32x)large | sign_bit(x)));
 }
-TW_INLINE f32x normal_tail(f32x a) {  // erfc(a / sqrt 2) * exp(a * a / 2) / 2, 0 <= a <= 15
-  const f32x t = f32(1.0f) / (a + f32(4.0f));
-  const f32x q = (a - f32(4.0f)) * t;
-  return t * polynomial(q, 0x1.82b4bcp-1f, -0x1.373e3cp-1f, 0x1.8c6d8ep-2f, -0x1.7dfef0p-3f, 0x1.eed73ep-5f, -0x1.edcc34p-8f,
-                        -0x1.cd51bap-9f, 0x1.9edd58p-10f, 0x1.928d86p-13f, -0x1.1116d8p-13f);
+// erfc(a / sqrt 2) * exp(a * a / 2) / 2 for 0 <= a <= 16.5; the exact value is e ** rest times the result.
+TW_INLINE f32x normal_tail(f32x a, f32x& rest) {
+  constexpr float kPole = 2.34375f;  // in t = 1 / (a + pole) the function is nearly straight, and c0 is nearly an f32
+  const f32x d = a + f32(kPole);
+  const f32x t = f32(1.0f) / d;
+  const f32x sum_rest = min_or_second(a, f32(kPole)) - (d - max_or_second(a, f32(kPole)));
+  rest = fnma(sum_rest, t, fnma(d, t, f32(1.0f)));  // what rounding took from t
+  const f32x ratio = (a - f32(kPole)) * t;
+  const f32x q = fma(ratio, rest, ratio);
+  return t * polynomial(q, 0x1.652300p-1f, -0x1.9eaf7cp-2f, 0x1.982a18p-4f, 0x1.663ee8p-6f, -0x1.b5d6a2p-7f, -0x1.1da026p-8f,
+                                0x1.b061dap-10f, 0x1.3f379cp-10f, 0x1.48c0b0p-19f, -0x1.e045bcp-13f, -0x1.1b6178p-14f);
 }
 TW_INLINE f32x erf(f32x x) {
   const f32x a = min_or_second(f32(4.0f), abs(x));
   const f32x s = a * a;
   const f32x small = fma(x, polynomial(s, 0x1.06eba8p-3f, -0x1.812740p-2f, 0x1.ce2d6ap-4f, -0x1.b8028ep-6f, 0x1.54676ep-8f,
                                        -0x1.a80ce2p-11f, 0x1.5f5276p-14f, -0x1.74534ep-20f), x);
-  const f32x large = fnma(exp(-s) * f32(2.0f), normal_tail(a * f32(1.41421356f)), f32(1.0f));
+  f32x rest;
+  const f32x slow = normal_tail(a * f32(1.41421356f), rest);
+  const f32x large = fnma(exponential(-s, rest).times(slow), f32(2.0f), f32(1.0f));
   return select((i32x)(a < f32(1.0f)), small, (f32x)((i32x)large | sign_bit(x)));
 }
 
 #endif
 
+
+TW_INLINE f32x exp(f32x x) { return exponential(x, f32x{}).value(); }
 TW_INLINE f32x exp2(f32x x) { return exp2(x, f32x{}); }
 
 TW_INLINE f32x expm1(f32x x) {
@@ -225,8 +259,10 @@ TW_INLINE f64x log2_f64(f64x mantissa, f64x exponent) {
 }
 TW_INLINE f32x pow_positive(f32x x, f32x y) {
   const Parts parts = split(x);
-  const f64x low = log2_f64(low_f64(parts.mantissa), low_f64(parts.exponent)) * low_f64(y);
-  const f64x high = log2_f64(high_f64(parts.mantissa), high_f64(parts.exponent)) * high_f64(y);
+  f64x low = log2_f64(low_f64(parts.mantissa), low_f64(parts.exponent)) * low_f64(y);
+  f64x high = log2_f64(high_f64(parts.mantissa), high_f64(parts.exponent)) * high_f64(y);
+  low = min_or_second(f64(180.0), max_or_second(f64(-180.0), low));
+  high = min_or_second(f64(180.0), max_or_second(f64(-180.0), high));
   const f32x z = join_f32(low, high);
   const f32x rest = join_f32(low - low_f64(z), high - high_f64(z));
   return exp2(z, rest);
@@ -277,19 +313,42 @@ TW_INLINE f32x log1p(f32x x) {
 
 TW_INLINE f32x sigmoid(f32x x) {
   const f32x e = exp(-abs(x));
-  const f32x inverse = inverse_of_one_to_two(f32(1.0f) + e);
-  return select((i32x)(x < f32x{}), e, f32(1.0f)) * inverse;
+  return select((i32x)(x < f32x{}), e, f32(1.0f)) * inverse_of_one_plus(e);
 }
-TW_INLINE f32x silu(f32x x) { return x * sigmoid(x); }
+
+// Functions whose lower tail is x times a small number carry that number with a factor of 2^32, so that it keeps its digits
+// where it is a denormal and the product is not yet.
+inline constexpr int kTailBias = 32;
+inline constexpr float kTailUnit = 0x1p-32f;
+
+TW_INLINE f32x silu(f32x x) {
+  const f32x e = exponential<kTailBias>(-abs(x), f32x{}).value();
+  const f32x y = x * inverse_of_one_plus(e * f32(kTailUnit));
+  return select((i32x)(x < f32x{}), y * e * f32(kTailUnit), y);
+}
+
+#if !defined(TW_LEVEL_AVX512)
+TW_INLINE f32x normal_near_zero(f32x x) {  // Phi(x) for |x| <= 0.6
+  return fma(x, polynomial(x * x, 0x1.988454p-2f, -0x1.10593ep-4f, 0x1.473f1ap-7f, -0x1.462f4cp-10f, 0x1.8cfee0p-13f), f32(0.5f));
+}
+#endif
 
 // x * Phi(x). The lower tail of the normal distribution is exp(-x*x/2) times a slow function; the rounding of x*x goes
 // into the exponential, so that the tail is right far out.
 TW_INLINE f32x gelu(f32x x) {
-  const f32x a = min_or_second(f32(14.5f), abs(x));
+  const f32x a = min_or_second(f32(16.5f), abs(x));
   const f32x s = a * a;
   const f32x low = fms(a, a, s);
-  const f32x tail = exp(s * f32(-0.5f), low * f32(-0.5f)) * normal_tail(a);
-  return x * select((i32x)(x < f32x{}), tail, f32(1.0f) - tail);
+  const i32x negative = (i32x)(x < f32x{});
+  f32x rest;
+  const f32x slow = normal_tail(a, rest);
+  const f32x tail = exponential<kTailBias, true>(s * f32(-0.5f), fma(low, f32(-0.5f), rest)).times(select(negative, slow * a, slow));
+  // x * 0 is nan for the infinite x whose product with the tail has no value
+  f32x y = select(negative, fnma(tail, f32(kTailUnit), x * f32x{}), x * fnma(tail, f32(kTailUnit), f32(1.0f)));
+#if !defined(TW_LEVEL_AVX512)
+  y = select((i32x)(a < f32(0.5f)), x * normal_near_zero(x), y);
+#endif
+  return y;
 }
 
 // x * sigmoid(2u), u = sqrt(2 / pi) * (x + 0.044715 x^3); the exponent -2u log2(e) is carried in two floats.
@@ -307,9 +366,9 @@ TW_INLINE f32x gelu_tanh(f32x x) {
   sum_low += fma(s, f32(0x1.151aaep-29f), f32(-0x1.bce75ap-27f));
   const f32x z = a * sum;
   const f32x z_low = fma(a, sum_low, fms(a, sum, z));
-  const f32x e = exp2(z, z_low);
-  const f32x inverse = inverse_of_one_to_two(f32(1.0f) + e);
-  return x * (select((i32x)(x < f32x{}), e, f32(1.0f)) * inverse);
+  const f32x e = exp2<kTailBias>(z, z_low);
+  const f32x y = x * inverse_of_one_plus(e * f32(kTailUnit));
+  return select((i32x)(x < f32x{}), y * e * f32(kTailUnit), y);
 }
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

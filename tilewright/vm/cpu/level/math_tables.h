@@ -1,15 +1,20 @@
 // Tables of the in-register look-ups of math_f32.h on AVX-512. 32 intervals of |x|: number 0 is [0, 1/8), then four per
-// octave, so that the number is a shift of the bits of |x|. A function is c0 + t * (c1 + t * (.. c5)) with t = |x| - center;
+// octave, so that the number is a shift of the bits of |x|. A function is c0 + t * (c1 + t * (.. )) with t = |x| - center;
 // coefficients are least-maximum fits of the relative error, rounded to f32 (tools/fit_vector_math.py).
 #pragma once
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 
-// 2 ** (i / 16)
+// 2 ** (i / 16), and what its rounding left out, as a share of it
 alignas(64) static const float kExp2Sixteenths[16] = {
     0x1.000000p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fe0p+0f, 0x1.3dea64p+0f,
     0x1.4bfdaep+0f, 0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
     0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f,
+};
+alignas(64) static const float kExp2SixteenthsRest[16] = {
+    0x0.0p+0f, 0x1.8d96d2p-25f, -0x1.9c0c22p-27f, 0x1.964902p-25f, 0x1.125002p-25f, 0x1.370be4p-25f,
+    -0x1.0a3552p-25f, -0x1.00d8acp-27f, 0x1.26055cp-26f, -0x1.05cb44p-25f, 0x1.67a1cap-28f, 0x1.a3b5e4p-28f,
+    -0x1.f9c306p-27f, -0x1.6961b4p-28f, -0x1.a5217cp-28f, 0x1.61428ep-28f,
 };
 
 // tanh; 1 from about 9
@@ -134,48 +139,56 @@ alignas(64) static const float kNormalTail0[32] = {
     0x1.8d381ap-2f, 0x1.7c8a00p-2f, 0x1.6d87dap-2f, 0x1.588c12p-2f, 0x1.3ed0e6p-2f, 0x1.2847b6p-2f,
     0x1.14868ap-2f, 0x1.f5cb40p-3f, 0x1.be19b8p-3f, 0x1.906a1ap-3f, 0x1.6832fap-3f, 0x1.3b886cp-3f,
     0x1.0bb1d6p-3f, 0x1.d03770p-4f, 0x1.9a1e2ap-4f, 0x1.5ae79ep-4f, 0x1.205d72p-4f, 0x1.eb2762p-5f,
-    0x1.abf0bep-5f, 0x1.658c98p-5f, 0x1.271e6cp-5f, 0x1.f58f92p-6f, 0x1.b2f67ap-6f, 0x1.697848p-6f,
+    0x1.abf0bep-5f, 0x1.658c96p-5f, 0x1.271e6cp-5f, 0x1.f58f92p-6f, 0x1.b2f67ap-6f, 0x1.697846p-6f,
     0x1.28742cp-6f, 0x1.f6a210p-7f,
 };
 alignas(64) static const float kNormalTail1[32] = {
     -0x1.79d706p-2f, -0x1.57a462p-2f, -0x1.4b2976p-2f, -0x1.3f4de0p-2f, -0x1.343760p-2f, -0x1.23b1d8p-2f,
     -0x1.1030e6p-2f, -0x1.fb8842p-3f, -0x1.db0d32p-3f, -0x1.aec39ep-3f, -0x1.7a59b6p-3f, -0x1.4e46cep-3f,
-    -0x1.2925c6p-3f, -0x1.f67562p-4f, -0x1.98ecccp-4f, -0x1.5182bep-4f, -0x1.16f7c6p-4f, -0x1.b63310p-5f,
+    -0x1.2925c6p-3f, -0x1.f67562p-4f, -0x1.98ecccp-4f, -0x1.5182bep-4f, -0x1.16f7c6p-4f, -0x1.b63312p-5f,
     -0x1.431a06p-5f, -0x1.ee33a6p-6f, -0x1.8682aep-6f, -0x1.1b2d38p-6f, -0x1.8bbe76p-7f, -0x1.211c60p-7f,
-    -0x1.b91344p-8f, -0x1.355c60p-8f, -0x1.a706fap-9f, -0x1.322056p-9f, -0x1.cd1ae8p-10f, -0x1.3edfe4p-10f,
-    -0x1.ad6296p-11f, -0x1.34c2fap-11f,
+    -0x1.b91344p-8f, -0x1.355c64p-8f, -0x1.a706fcp-9f, -0x1.322058p-9f, -0x1.cd1aeap-10f, -0x1.3edfe2p-10f,
+    -0x1.ad6298p-11f, -0x1.34c2fap-11f,
 };
 alignas(64) static const float kNormalTail2[32] = {
-    0x1.cf7966p-3f, 0x1.9a720cp-3f, 0x1.8764b8p-3f, 0x1.757418p-3f, 0x1.64d1c8p-3f, 0x1.4c4dcep-3f,
-    0x1.2fcd62p-3f, 0x1.15579ep-3f, 0x1.fcd626p-4f, 0x1.bfa14ep-4f, 0x1.79550ap-4f, 0x1.403a0ep-4f,
-    0x1.11b8d6p-4f, 0x1.b5089ap-5f, 0x1.4aad7ap-5f, 0x1.fcc91ep-6f, 0x1.874bacp-6f, 0x1.179a86p-6f,
-    0x1.6c426cp-7f, 0x1.f18ecep-8f, 0x1.62f92cp-8f, 0x1.be17fcp-9f, 0x1.08844ap-9f, 0x1.4dabb2p-10f,
-    0x1.bf9e3ep-11f, 0x1.08ad46p-11f, 0x1.2cd654p-12f, 0x1.73913ep-13f, 0x1.e6b6f2p-14f, 0x1.186d8cp-14f,
-    0x1.36527ep-15f, 0x1.7ac6dcp-16f,
+    0x1.cf7966p-3f, 0x1.9a71bap-3f, 0x1.876430p-3f, 0x1.757416p-3f, 0x1.64d1acp-3f, 0x1.4c4dacp-3f,
+    0x1.2fcd34p-3f, 0x1.1557a4p-3f, 0x1.fcd600p-4f, 0x1.bfa126p-4f, 0x1.795556p-4f, 0x1.403a4ap-4f,
+    0x1.11b8bep-4f, 0x1.b508e8p-5f, 0x1.4aad86p-5f, 0x1.fcc948p-6f, 0x1.874bbep-6f, 0x1.179b2cp-6f,
+    0x1.6c42eap-7f, 0x1.f18f48p-8f, 0x1.62f968p-8f, 0x1.be1b7ep-9f, 0x1.088568p-9f, 0x1.4dac64p-10f,
+    0x1.bf9ed8p-11f, 0x1.08b42ep-11f, 0x1.2cd83ep-12f, 0x1.73927cp-13f, 0x1.e6b7dep-14f, 0x1.1874d0p-14f,
+    0x1.3654c6p-15f, 0x1.7ac840p-16f,
 };
 alignas(64) static const float kNormalTail3[32] = {
-    -0x1.e45f42p-4f, -0x1.a2ff32p-4f, -0x1.8ceda4p-4f, -0x1.776dcap-4f, -0x1.63a168p-4f, -0x1.464b90p-4f,
-    -0x1.2571fep-4f, -0x1.0717b2p-4f, -0x1.dae878p-5f, -0x1.97163ep-5f, -0x1.4b6694p-5f, -0x1.0fc71ap-5f,
-    -0x1.c13e3cp-6f, -0x1.556c1ap-6f, -0x1.e5039ap-7f, -0x1.5edd16p-7f, -0x1.fa6c34p-8f, -0x1.4ca412p-8f,
-    -0x1.836572p-9f, -0x1.dd0dd0p-10f, -0x1.35985cp-10f, -0x1.541a92p-11f, -0x1.591214p-12f, -0x1.79ee18p-13f,
-    -0x1.bf8e80p-14f, -0x1.c01af6p-15f, -0x1.a8ae7ap-16f, -0x1.c088e8p-17f, -0x1.ff9b56p-18f, -0x1.ebc9dap-19f,
-    -0x1.bfa74ep-20f, -0x1.d001fap-21f,
+    -0x1.e45f4ap-4f, -0x1.a2c0eep-4f, -0x1.8d099ep-4f, -0x1.77705ap-4f, -0x1.63bb9ep-4f, -0x1.463d94p-4f,
+    -0x1.257822p-4f, -0x1.071602p-4f, -0x1.daf99cp-5f, -0x1.9718e2p-5f, -0x1.4b66d8p-5f, -0x1.0fc8d6p-5f,
+    -0x1.c1360cp-6f, -0x1.556cf8p-6f, -0x1.e50066p-7f, -0x1.5ed9e2p-7f, -0x1.fa6b98p-8f, -0x1.4c9e0ep-8f,
+    -0x1.836408p-9f, -0x1.dd0f18p-10f, -0x1.359920p-10f, -0x1.541b9ap-11f, -0x1.59107ep-12f, -0x1.79f080p-13f,
+    -0x1.bf8ee6p-14f, -0x1.c0152ep-15f, -0x1.a8a778p-16f, -0x1.c07bd2p-17f, -0x1.ff908ep-18f, -0x1.ebcf90p-19f,
+    -0x1.bfa368p-20f, -0x1.cfff1ap-21f,
 };
 alignas(64) static const float kNormalTail4[32] = {
-    0x1.c0b9c0p-5f, 0x1.9afc32p-5f, 0x1.9b0e28p-5f, 0x1.5588e8p-5f, 0x1.488644p-5f, 0x1.2303b4p-5f,
-    0x1.007e02p-5f, 0x1.bdbc26p-6f, 0x1.927ab2p-6f, 0x1.4e71dep-6f, 0x1.06a3bap-6f, 0x1.a1b46ap-7f,
-    0x1.51a29ep-7f, 0x1.ea1442p-8f, 0x1.48e51ep-8f, 0x1.c21524p-9f, 0x1.32aeb2p-9f, 0x1.76c608p-10f,
-    0x1.896c38p-11f, 0x1.b7be72p-12f, 0x1.04edb0p-12f, 0x1.fce828p-14f, 0x1.bb9644p-15f, 0x1.a72ccap-16f,
-    0x1.bb7410p-17f, 0x1.7e98f6p-18f, 0x1.2ca43ep-19f, 0x1.0f3962p-20f, 0x1.0d440cp-21f, 0x1.b67976p-23f,
-    0x1.45e3bcp-24f, 0x1.1e1416p-25f,
+    0x1.c0b65ap-5f, 0x1.f8da66p-5f, 0x1.10b2aep-4f, 0x1.5906b6p-5f, 0x1.6b6748p-5f, 0x1.2d631cp-5f,
+    0x1.0bfd3cp-5f, 0x1.ba487ep-6f, 0x1.9e4272p-6f, 0x1.510f24p-6f, 0x1.0219fcp-6f, 0x1.9a6902p-7f,
+    0x1.54ffcep-7f, 0x1.e8126ap-8f, 0x1.4857aep-8f, 0x1.c0b794p-9f, 0x1.322194p-9f, 0x1.74a478p-10f,
+    0x1.87b6a0p-11f, 0x1.b624f6p-12f, 0x1.0414e0p-12f, 0x1.f737ccp-14f, 0x1.b7f3d6p-15f, 0x1.a4c7b2p-16f,
+    0x1.b97d4ep-17f, 0x1.773ff0p-18f, 0x1.298a60p-19f, 0x1.0d2c20p-20f, 0x1.0bbdf8p-21f, 0x1.adf1d2p-23f,
+    0x1.42323ap-24f, 0x1.1bcd24p-25f,
 };
 alignas(64) static const float kNormalTail5[32] = {
-    -0x1.591aa0p-6f, -0x1.60e1dap-2f, 0x1.22f818p-2f, 0x1.0bfcf2p-2f, 0x1.7d5db4p-3f, -0x1.84c9c0p-5f,
-    -0x1.d14cc4p-8f, -0x1.92f4cap-6f, 0x1.a56bacp-8f, -0x1.e6cf26p-8f, -0x1.825b56p-8f, -0x1.2e9d5cp-8f,
-    -0x1.18af34p-8f, -0x1.46daccp-9f, -0x1.a4754ap-10f, -0x1.0fd65cp-10f, -0x1.63f8e2p-11f, -0x1.89413cp-12f,
-    -0x1.7cd5f8p-13f, -0x1.85177ap-14f, -0x1.a361f6p-15f, -0x1.7093acp-16f, -0x1.13a72ep-17f, -0x1.cfe58ap-19f,
-    -0x1.b1b2bep-20f, -0x1.3b6cf6p-21f, -0x1.9f2ae8p-23f, -0x1.3dd23ep-24f, -0x1.13e424p-25f, -0x1.80281ap-27f,
-    -0x1.d49a36p-29f, -0x1.5bb1f0p-30f,
+    -0x1.58f526p-6f, -0x1.5ab048p-1f, 0x1.8d7a38p-2f, 0x1.167324p-2f, 0x1.4c4ef4p-2f, -0x1.0be1b6p-4f,
+    0x1.189054p-10f, -0x1.b1632ep-6f, 0x1.21a972p-6f, -0x1.c902b8p-8f, -0x1.7e19b2p-8f, -0x1.17a242p-8f,
+    -0x1.45b636p-8f, -0x1.447c0ep-9f, -0x1.ac1a0ep-10f, -0x1.184562p-10f, -0x1.64a1a2p-11f, -0x1.8f72bap-12f,
+    -0x1.7e68f2p-13f, -0x1.8360b4p-14f, -0x1.a1fc5ep-15f, -0x1.6fb1c2p-16f, -0x1.14bbccp-17f, -0x1.ccd408p-19f,
+    -0x1.b0f730p-20f, -0x1.3ce304p-21f, -0x1.a2f48cp-23f, -0x1.44dae8p-24f, -0x1.194c4ap-25f, -0x1.7e9410p-27f,
+    -0x1.d61796p-29f, -0x1.5dad72p-30f,
+};
+alignas(64) static const float kNormalTail6[32] = {
+    0x1.adb6b2p-12f, -0x1.4d867ep+5f, -0x1.a22e3cp+5f, -0x1.9a1ab6p+0f, -0x1.00c3a6p+4f, -0x1.2b0248p+0f,
+    -0x1.262bd4p+0f, 0x1.7348e2p-3f, -0x1.5935dap-1f, -0x1.15a9d4p-5f, 0x1.c478b4p-5f, 0x1.71a0c6p-5f,
+    -0x1.7add90p-6f, 0x1.7618b2p-10f, 0x1.0239d0p-11f, 0x1.2528f4p-11f, 0x1.b66ca8p-13f, 0x1.8f4b66p-14f,
+    0x1.465c8ep-15f, 0x1.2cc9a2p-16f, 0x1.484ec2p-17f, 0x1.061412p-18f, 0x1.4f97b2p-20f, 0x1.c8493ap-22f,
+    0x1.6bb2c0p-23f, 0x1.09523ap-24f, 0x1.1e1830p-26f, 0x1.839d10p-28f, 0x1.1f8636p-29f, 0x1.4fc842p-31f,
+    0x1.53d9f0p-33f, 0x1.a6670cp-35f,
 };
 alignas(64) static const float kNormalTailCenter[32] = {
     0x1.01e000p-4f, 0x1.217400p-3f, 0x1.613800p-3f, 0x1.a0bc00p-3f, 0x1.def000p-3f, 0x1.209800p-2f,

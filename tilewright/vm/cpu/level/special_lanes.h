@@ -70,17 +70,18 @@ static inline double inverse_erf(double y) {
 static inline double digamma(double x) {
   constexpr double kPi = 3.14159265358979324;
   if (x == 0) return __builtin_copysign(__builtin_inf(), -x);
-  double result = 0;
+  double reflected = 0;
   if (x < 0) {
     const double fraction = x - __builtin_trunc(x);
     if (!(fraction != 0)) return __builtin_nan("");
-    result = -kPi / __builtin_tan(kPi * fraction);
+    reflected = kPi / __builtin_tan(kPi * fraction);
     x = 1 - x;
   }
+  double result = 0;
   for (; x < 10; x += 1) result -= 1 / x;
   const double s = 1 / (x * x);
   const double series = s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s / 12))))));
-  return result + __builtin_log(x) - 1 / (2 * x) - series;
+  return (result + __builtin_log(x) - 1 / (2 * x) - series) - reflected;
 }
 
 static inline double log_gamma(double x) {

@@ -12,7 +12,13 @@ typedef std::int32_t i32x2 __attribute__((vector_size(8)));
 TW_INLINE f64x low_f64(f32x x) { return f64x{x[0], x[1]}; }
 TW_INLINE f64x high_f64(f32x x) { return f64x{x[2], x[3]}; }
 TW_INLINE f32x join_f32(f64x low, f64x high) {
-  return f32x{static_cast<float>(low[0]), static_cast<float>(low[1]), static_cast<float>(high[0]), static_cast<float>(high[1])};
+  f32x joined{static_cast<float>(low[0]), static_cast<float>(low[1]), static_cast<float>(high[0]), static_cast<float>(high[1])};
+#if defined(__x86_64__)  // g++ 12 takes the halves of a narrowed vector for the wide ones, without the rounding
+  __asm__("" : "+x"(joined));
+#elif defined(__aarch64__)
+  __asm__("" : "+w"(joined));
+#endif
+  return joined;
 }
 
 TW_INLINE f32x fma(f32x a, f32x b, f32x c) {
