@@ -26,7 +26,7 @@ constexpr std::int64_t kPackedBytes = 2 << 20;  // keys and values
 constexpr std::int64_t kQueryBytes = 512 << 10;
 constexpr std::int64_t kOutBytes = 256 << 10;
 constexpr std::int64_t kBiasBytes = 4 << 10;
-constexpr std::int64_t kPanelBytes = kMaxKeyTile * kWidth * 4;
+constexpr std::int64_t kPanelBytes = kMaxKeyTile * kMaxVecs * kVectorBytes;
 static_assert(kScoreBytes + kPackedBytes + kQueryBytes + kOutBytes + kBiasBytes + kPanelBytes <= kPrivateBytes);
 static_assert(kMaxDepth * kWidth * 4 <= kPackedBytes && kMaxKeyTile * 4 <= kBiasBytes && kMaxKeyTile % kWidth == 0);
 
@@ -167,21 +167,18 @@ const float* AttentionRun::bias(std::int64_t row, std::int64_t key, std::int64_t
   return bias_memory_;
 }
 
-// A panel of keys: [depth][width], and the width that holds `keys` of them.
-std::int64_t panel_width(std::int64_t keys) { return (keys + kLanes<float> - 1) / kLanes<float> * kLanes<float>; }
-
 // Keys and values that the task needs, as panels: keys [panel][depth][width], values [columns][key][width].
 void AttentionRun::pack_shared(std::int64_t keys) {
   for (std::int64_t key = 0; key < keys; key += kWidth) {
     const std::int64_t columns = isa::least(kWidth, keys - key);
-    pack_panel<float>(keys_ + key * f_.depth, panel_width(columns), k_.row(key), k_.dtype, byte_size(k_.dtype), k_.stride,
+    pack_panel<float>(keys_ + key * f_.depth, whole_vectors<float>(columns), k_.row(key), k_.dtype, byte_size(k_.dtype), k_.stride,
                       f_.depth, columns);
   }
   shared_keys_ = keys;
-  packed_values_ = keys_ + panel_width(keys) * f_.depth;
+  packed_values_ = keys_ + whole_vectors<float>(keys) * f_.depth;
   for (std::int64_t n = 0; n < values_;) {
     const std::int64_t columns = even_columns<float>(values_ - n);
-    pack_panel<float>(packed_values_ + n * keys, panel_width(columns), v_.row(0) + n * v_size_, v_.dtype, v_.stride, v_size_,
+    pack_panel<float>(packed_values_ + n * keys, whole_vectors<float>(columns), v_.row(0) + n * v_size_, v_.dtype, v_.stride, v_size_,
                       keys, columns);
     n += columns;
   }
@@ -211,7 +208,7 @@ void AttentionRun::score(std::int64_t row, std::int64_t rows, std::int64_t key, 
     for (std::int64_t n = 0; n < keys; n += kWidth) {
       // The width of a shared panel follows from all keys of the task, so it may be more than this block needs.
       const std::int64_t columns = isa::least(kWidth, (packed_ ? shared_keys_ - key : keys) - n);
-      args.columns = static_cast<int>(panel_width(columns));
+      args.columns = static_cast<int>(whole_vectors<float>(columns));
       args.b = keys_ + (packed_ ? (key + n) * f_.depth : 0);
       args.b_step = args.columns;
       if (!packed_) {
@@ -240,10 +237,10 @@ void AttentionRun::multiply_values(std::int64_t rows, std::int64_t key, std::int
     args.columns = static_cast<int>(columns);
     args.c = out + n;
     if (packed_) {
-      args.b_step = panel_width(columns);
+      args.b_step = whole_vectors<float>(columns);
       args.b = packed_values_ + n * shared_keys_ + key * args.b_step;
     } else if (rows > kFewRows || v_.dtype != DType::kF32 || overruns<float>(columns)) {
-      args.b_step = panel_width(columns);
+      args.b_step = whole_vectors<float>(columns);
       pack_panel<float>(panel_, args.b_step, from, v_.dtype, v_.stride, v_size_, keys, columns);
       args.b = panel_;
     } else {

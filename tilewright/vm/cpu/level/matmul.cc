@@ -14,7 +14,7 @@ constexpr std::int64_t kBlockBytes = 3 << 19;
 constexpr std::int64_t kRowsBytes = 3 << 19;
 constexpr std::int64_t kCopyDepth = 1024;  // longest k block where operands are copied
 constexpr std::int64_t kBlockColumns = 4096;
-static_assert(kBlockBytes + kRowsBytes + kCopyDepth * kVecs * kVectorBytes <= kPrivateBytes);
+static_assert(kBlockBytes + kRowsBytes + kCopyDepth * kMaxVecs * kVectorBytes <= kPrivateBytes);
 
 // A matrix in memory; strides in bytes.
 struct Matrix {
@@ -154,7 +154,7 @@ void TileRun<T>::multiply(const Block& block, PanelArgs<T> args, std::int64_t fi
     if (copy_b_ || (f_.panel == 0 && overruns<T>(columns))) {
       copy_panel(column, columns, first, args.k);
       args.b = panel_memory_;
-      args.b_step = kPanel<T>;
+      args.b_step = whole_vectors<T>(columns);
       args.prefetch = 0;
     } else if (f_.panel != 0) {
       args.b = reinterpret_cast<const T*>(b_.address) + (column / kPanel<T> * f_.k + first) * kPanel<T>;
@@ -177,8 +177,9 @@ void TileRun<T>::multiply(const Block& block, PanelArgs<T> args, std::int64_t fi
 // Brings columns of b that the kernels cannot read where they lie to private scratch, as one panel.
 template <typename T>
 void TileRun<T>::copy_panel(std::int64_t column, std::int64_t columns, std::int64_t first, std::int64_t depth) {
+  const std::int64_t width = whole_vectors<T>(columns);
   if (f_.panel == 0) {
-    return pack_panel<T>(panel_memory_, kPanel<T>, b_.address + column * b_.inner_stride + first * b_.row_stride, b_.dtype,
+    return pack_panel<T>(panel_memory_, width, b_.address + column * b_.inner_stride + first * b_.row_stride, b_.dtype,
                          b_.row_stride, b_.inner_stride, depth, columns);
   }
   // Packed for other kernels, or in a narrower type: the columns may cross the borders of its panels.
@@ -188,7 +189,7 @@ void TileRun<T>::copy_panel(std::int64_t column, std::int64_t columns, std::int6
     const std::int64_t run = isa::least(f_.panel - inside, columns - n);
     const char* from = b_.address + ((panel * f_.k + first) * f_.panel + inside) * size;
     for (std::int64_t k = 0; k < depth; ++k) {
-      widen_row<T>(panel_memory_ + k * kPanel<T> + n, from + k * f_.panel * size, b_.dtype, size, run);
+      widen_row<T>(panel_memory_ + k * width + n, from + k * f_.panel * size, b_.dtype, size, run);
     }
     n += run;
   }

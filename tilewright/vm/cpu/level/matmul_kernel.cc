@@ -116,22 +116,31 @@ void wide_rows(const PanelArgs<T>& args, std::int64_t b_panel) {
 
 template <typename T>
 struct KernelTable {
-  PanelKernel<T> by_shape[kRows * kVecs];
+  PanelKernel<T> by_shape[kRows * kMaxVecs];
 };
+
+template <typename T, int Rows, int Vecs>
+constexpr PanelKernel<T> kernel_of_shape() {
+  if constexpr (Rows <= rows_with(Vecs)) {
+    return panel_kernel<T, Rows, Vecs>;
+  } else {
+    return nullptr;
+  }
+}
 
 template <typename T, int... Index>
 constexpr KernelTable<T> make_kernels(std::integer_sequence<int, Index...>) {
-  return {{panel_kernel<T, Index / kVecs + 1, Index % kVecs + 1>...}};
+  return {{kernel_of_shape<T, Index / kMaxVecs + 1, Index % kMaxVecs + 1>()...}};
 }
 
 template <typename T>
-constexpr KernelTable<T> kTable = make_kernels<T>(std::make_integer_sequence<int, kRows * kVecs>{});
+constexpr KernelTable<T> kTable = make_kernels<T>(std::make_integer_sequence<int, kRows * kMaxVecs>{});
 
 }  // namespace
 
 template <typename T>
 PanelKernel<T> find_kernel(std::int64_t rows, int vectors) {
-  return kTable<T>.by_shape[(rows - 1) * kVecs + vectors - 1];
+  return kTable<T>.by_shape[(rows - 1) * kMaxVecs + vectors - 1];
 }
 
 template <typename T>

@@ -17,7 +17,7 @@ struct PanelArgs {
   T* c;
   std::int64_t c_row;
   std::int64_t k;
-  int columns;                 // 1 .. kPanel<T>. Only the AVX-512 kernels do not read b beyond them
+  int columns;                 // 1 .. kMaxVecs vectors. Only the AVX-512 kernels do not read b beyond them
   bool accumulate;             // adds to c; else c is written
   std::int64_t prefetch;       // distance in b, elements; 0: none
 };
@@ -25,7 +25,7 @@ struct PanelArgs {
 template <typename T>
 using PanelKernel = void (*)(const PanelArgs<T>& args);
 
-// The kernel for 1 .. kRows rows and 1 .. kVecs vectors (columns rounded up). T: float, double, uint32_t, uint64_t.
+// The kernel for 1 .. rows_with(vectors) rows and 1 .. kMaxVecs vectors (columns rounded up). T: float, double, uint32_t, uint64_t.
 template <typename T>
 PanelKernel<T> find_kernel(std::int64_t rows, int vectors);
 
@@ -39,19 +39,25 @@ static inline bool overruns([[maybe_unused]] std::int64_t columns) {
 #endif
 }
 
-// Columns of the next call where b has no panels: one and a bit of the widest call are split evenly.
+// Columns rounded up to whole vectors: the width of a panel that is copied for one use.
+template <typename T>
+static inline std::int64_t whole_vectors(std::int64_t columns) { return (columns + kLanes<T> - 1) / kLanes<T> * kLanes<T>; }
+
+// Columns of the next call where b has no panels: one and a bit of the usual call are split evenly.
 template <typename T>
 static inline std::int64_t even_columns(std::int64_t left) {
-  if (left <= kPanel<T>) return left;
+  if (left <= kMaxVecs * kLanes<T>) return left;
   if (left >= 2 * kPanel<T>) return kPanel<T>;
   return (left / 2 + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
 }
 
-// The rows of a tile, split evenly into ceil(rows / kRows) calls of the kernel; the first one prefetches b.
+// The rows of a tile, split evenly into as few calls as it takes of the kernel; the first one
+// prefetches b.
 template <typename T>
 static inline void multiply_panel(PanelArgs<T> args, std::int64_t rows) {
   const int vectors = (args.columns + kLanes<T> - 1) / kLanes<T>;
-  for (std::int64_t calls = (rows + kRows - 1) / kRows; calls > 0; --calls) {
+  const std::int64_t most = rows_with(vectors);
+  for (std::int64_t calls = (rows + most - 1) / most; calls > 0; --calls) {
     const std::int64_t now = (rows + calls - 1) / calls;
     find_kernel<T>(now, vectors)(args);
     args.a += now * args.a_row;

@@ -19,10 +19,13 @@ using Vec = VecOf<T>;
 #if defined(TW_LEVEL_AVX512)
 inline constexpr int kRows = 8;
 inline constexpr int kVecs = 3;
+inline constexpr int kMaxVecs = 4;  // up to six rows: value rows of 64 floats are common in attention
 #else
 inline constexpr int kRows = 6;
 inline constexpr int kVecs = 2;
+inline constexpr int kMaxVecs = 2;
 #endif
+constexpr std::int64_t rows_with(int vectors) { return vectors > kVecs ? 6 : kRows; }
 template <typename T>
 inline constexpr int kPanel = kVecs * kLanes<T>;
 
