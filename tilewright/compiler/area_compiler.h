@@ -10,13 +10,6 @@
 
 namespace tilewright::compiler {
 
-// Memory for the duration of one kernel, from the arena: returns the byte offset in buffer `arena`.
-struct TempMemory {
-  std::uint32_t arena = 0;
-  std::int64_t (*allocate)(void* state, std::int64_t bytes) = nullptr;
-  void* state = nullptr;
-};
-
 struct AreaCall {
   const Area* area;
   std::span<const View> inputs;

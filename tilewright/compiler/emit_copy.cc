@@ -57,7 +57,7 @@ Status emit_copy(const View& from, const View& to, const BackendTraits& traits, 
   const int store_form = to_inner == bytes ? isa::kUnit : isa::kStrided;
   const std::array<isa::Word, 3> code{isa::strip_word(load_of(dtype), lane, load_form, 1),
                                       isa::strip_word(store_of(dtype), lane, store_form, 0),
-                                      isa::strip_word(isa::StripOp::kEnd, isa::Lane::kF32)};
+                                      isa::strip_word(isa::StripOp::kEnd, lane)};
   const std::int64_t rows = rank > 0 ? nest.sizes[at(rank - 1)] : 1;
   const std::int64_t others = nest.count(0, std::max(rank - 1, 0));
   const std::int64_t chunk = task_elements(rows * inner * others, load_form == isa::kStrided ? 4 : 1, traits);

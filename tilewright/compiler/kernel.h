@@ -42,12 +42,21 @@ class BoundAttrs {
   virtual const std::string& text(std::string_view name) const = 0;
 };
 
+// Memory for the duration of one kernel, from the arena: allocate returns the byte offset in buffer `arena`.
+struct TempMemory {
+  std::uint32_t arena = 0;
+  std::int64_t (*allocate)(void* state, std::int64_t bytes) = nullptr;
+  void* state = nullptr;
+};
+
 struct Kernel {
   Op op;
   std::span<const View> inputs;
   std::span<const View> outputs;
   const BoundAttrs* attrs;
   const BackendTraits* traits;
+  bool counts = false;  // nonzero: write the i64 count to the one output instead of the positions
+  TempMemory temp = {};
 };
 
 // Appends encoded instructions to a word buffer that is reused from bind to bind.

@@ -111,7 +111,7 @@ void StripCoder::write(std::span<const Root> roots, std::vector<isa::Word>& code
     }
     if (--uses_left_[root.node] == 0 && slot_of_[root.node] >= 0) free_slots_.push_back(slot_of_[root.node]);
   }
-  emit(StripOp::kEnd, Lane::kF32);
+  emit(StripOp::kEnd, area_->lane_width == 8 ? Lane::kF64 : Lane::kF32);
   for (std::uint16_t node : spilled_) sources_[node] = {};
 }
 

@@ -67,7 +67,7 @@ class Outliner {
     for (ValueId output : graph_.outputs()) needed[output] = 1;
     for (NodeId id : graph_.order()) {
       const Node& node = graph_.node(id);
-      if (node.dead || inside(id)) continue;
+      if (node.dead || inside(id) || is_copied_by_all(id)) continue;
       for (ValueId input : node.inputs) needed[input] = 1;
       for (const auto& region : node.regions) {
         for (const Graph::Capture& capture : region->captures()) needed[capture.outer] = 1;
@@ -80,6 +80,26 @@ class Outliner {
       }
     }
     return found;
+  }
+
+  // An expand whose readers are all areas: each has, or will have, a copy of its own.
+  bool is_copied_by_all(NodeId id) const {
+    if (graph_.node(id).op != Op::kExpand) return false;
+    const ValueId result = graph_.node(id).outputs[0];
+    if (std::find(graph_.outputs().begin(), graph_.outputs().end(), result) != graph_.outputs().end()) return false;
+    for (NodeId reader : graph_.order()) {
+      const Node& node = graph_.node(reader);
+      if (node.dead) continue;
+      for (const auto& region : node.regions) {
+        for (const Graph::Capture& capture : region->captures()) {
+          if (capture.outer == result) return false;
+        }
+      }
+      if (std::find(node.inputs.begin(), node.inputs.end(), result) == node.inputs.end()) continue;
+      const bool copies = node.op == Op::kExpand ? is_copied_by_all(reader) : classify(graph_, node).kind != AreaKind::kNone;
+      if (!copies) return false;
+    }
+    return true;
   }
 
   bool inside(NodeId id) const { return id < inside_.size() && inside_[id] != 0; }
@@ -97,6 +117,7 @@ class Outliner {
 void outline_area(Graph& graph, const std::vector<NodeId>& nodes, AreaKind kind) { Outliner(graph, nodes).run(kind); }
 
 bool outline_sources(Graph& graph) {
+  sort_topologically(graph);
   remove_dead_nodes(graph);
   std::vector<NodeId> sources;
   for (NodeId id : graph.order()) {

@@ -17,6 +17,7 @@ bool has_effect(const Node& node) {
 }  // namespace
 
 bool remove_dead_nodes(Graph& graph) {
+  graph.compact();
   std::vector<char> live(graph.num_values(), 0);
   for (ValueId output : graph.outputs()) live[output] = 1;
   std::vector<NodeId> dead;

@@ -1,0 +1,367 @@
+// Builds a Plan: classifies nodes into steps, finds storage roots and lifetimes, cuts segments at host steps.
+#include "tilewright/runtime/plan.h"
+
+#include <algorithm>
+
+#include "tilewright/compiler/kernels.h"
+
+namespace tilewright::runtime {
+namespace {
+
+bool is_view_op(Op op) {
+  return op == Op::kReshape || op == Op::kTranspose || op == Op::kExpand || op == Op::kSlice || op == Op::kFlip ||
+         op == Op::kBitcast;
+}
+
+bool is_host_step(StepKind kind) {
+  switch (kind) {
+    case StepKind::kItem:
+    case StepKind::kReadCount:
+    case StepKind::kHostCall:
+    case StepKind::kIf:
+    case StepKind::kWhile:
+    case StepKind::kCall:
+    case StepKind::kAssert:
+    case StepKind::kUnique:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class PlanBuilder {
+ public:
+  PlanBuilder(std::unique_ptr<Graph> graph, const PlanOptions& options) : options_(options) {
+    plan_ = std::make_unique<Plan>();
+    plan_->graph = std::move(graph);
+    graph_ = plan_->graph.get();
+  }
+
+  Result<std::unique_ptr<Plan>> run() {
+    add_values();
+    add_inputs();
+    for (NodeId id : graph_->order()) {
+      if (graph_->node(id).op != Op::kAssign) TW_TRY(add_step(id));
+    }
+    for (NodeId id : graph_->order()) {
+      if (graph_->node(id).op == Op::kAssign) TW_TRY(add_step(id));
+    }
+    add_outputs();
+    find_storage_orders();
+    cut_segments();
+    find_releases();
+    TW_TRY(find_late_slots());
+    return std::move(plan_);
+  }
+
+ private:
+  void add_values() {
+    plan_->values.resize(graph_->num_values());
+    for (ValueId id = 0; id < graph_->num_values(); ++id) {
+      PlanValue& value = plan_->values[id];
+      value.dtype = graph_->type(id).dtype;
+      value.root = id;
+    }
+  }
+
+  // Sizes get slots only for values that steps touch.
+  void use(ValueId id) {
+    PlanValue& value = plan_->values[id];
+    if (!value.sizes.empty()) return;
+    for (Dim dim : graph_->type(id).shape) value.sizes.push_back(plan_->dims.add(dim));
+  }
+
+  std::uint32_t new_buffer() { return plan_->num_buffers++; }
+
+  void add_inputs() {
+    plan_->inputs = graph_->inputs();
+    plan_->num_graph_inputs = plan_->inputs.size();
+    for (const Graph::Capture& capture : graph_->captures()) plan_->inputs.push_back(capture.inner);
+    for (ValueId id : plan_->inputs) {
+      use(id);
+      plan_->values[id].origin = Origin::kInput;
+      plan_->values[id].buffer = new_buffer();
+    }
+    for (Dim symbol : graph_->scalar_inputs()) plan_->scalar_slots.push_back(plan_->dims.add(symbol));
+  }
+
+  PlanAttr plan_attr(const Attrs::Entry& entry) {
+    PlanAttr attr{.name = entry.name, .kind = static_cast<AttrKind>(entry.value.index())};
+    if (const auto* integer = std::get_if<std::int64_t>(&entry.value)) attr.integers = {*integer};
+    if (const auto* flag = std::get_if<bool>(&entry.value)) attr.integers = {*flag ? 1 : 0};
+    if (const auto* real = std::get_if<double>(&entry.value)) attr.real = *real;
+    if (const auto* text = std::get_if<std::string>(&entry.value)) attr.text = *text;
+    if (const auto* ints = std::get_if<Ints>(&entry.value)) attr.integers = *ints;
+    if (const auto* dim = std::get_if<Dim>(&entry.value)) attr.slots = {plan_->dims.add(*dim)};
+    if (const auto* dims = std::get_if<Dims>(&entry.value)) {
+      for (Dim d : *dims) attr.slots.push_back(plan_->dims.add(d));
+    }
+    return attr;
+  }
+
+  Status add_step(NodeId id) {
+    const Node& node = graph_->node(id);
+    for (ValueId value : node.inputs) use(value);
+    for (ValueId value : node.outputs) use(value);
+    Step step{.kind = StepKind::kKernel, .op = node.op, .inputs = node.inputs, .outputs = node.outputs};
+    step.name = node.outputs.empty() ? std::string(info(node.op).text) : graph_->value(node.outputs[0]).name;
+    if (node.op == Op::kConstant) {
+      PlanValue& value = plan_->values[node.outputs[0]];
+      value.origin = Origin::kConstant;
+      value.buffer = new_buffer();
+      plan_->constants.emplace_back(value.buffer, node.attrs.tensor("value").contiguous());
+      return {};
+    }
+    for (const Attrs::Entry& entry : node.attrs.entries()) {
+      if (!std::holds_alternative<Tensor>(entry.value)) step.attrs.push_back(plan_attr(entry));
+    }
+    if (is_view_op(node.op)) {
+      step.kind = StepKind::kView;
+      PlanValue& value = plan_->values[node.outputs[0]];
+      value.origin = Origin::kView;
+      value.root = plan_->values[node.inputs[0]].root;
+    } else if (node.op == Op::kFused) {
+      TW_TRY(add_area(node, step));
+    } else if (node.op == Op::kNonZero) {
+      return add_nonzero(node, std::move(step));
+    } else if (!compiler::has_kernel(node.op)) {
+      TW_TRY(add_host_step(node, step));
+    }
+    plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  Status add_area(const Node& node, Step& step) {
+    step.kind = StepKind::kArea;
+    step.area = static_cast<std::uint32_t>(plan_->areas.size());
+    auto area = compiler::lower_area(*node.regions[0], node.attrs.text("kind"), plan_->dims);
+    if (!area.ok()) return std::move(area).error().in(step.name);
+    if (area->kind == compiler::Area::Kind::kContraction) step.pack = add_pack(node.inputs[area->rhs]);
+    plan_->areas.push_back(std::move(area).value());
+    return {};
+  }
+
+  // The right operand of a matmul that is a view of a weight or constant of fixed size is packed once.
+  std::uint32_t add_pack(ValueId value) {
+    const ValueId root = plan_->values[value].root;
+    const PlanValue& base = plan_->values[root];
+    const bool weight = base.origin == Origin::kInput && is_weight(root);
+    if (options_.panel == 0 || !(weight || base.origin == Origin::kConstant)) return kNone;
+    const DType dtype = base.dtype;
+    if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) return kNone;
+    for (Dim dim : graph_->type(value).shape) {
+      if (!dim.constant()) return kNone;
+    }
+    if (!views_always_fit(value)) return kNone;
+    for (std::size_t i = 0; i < plan_->packs.size(); ++i) {
+      if (plan_->packs[i].value == value) return static_cast<std::uint32_t>(i);
+    }
+    plan_->packs.push_back({value, root, new_buffer()});
+    return static_cast<std::uint32_t>(plan_->packs.size() - 1);
+  }
+
+  // Whether only ops that are views for any strides stand between a value and its root.
+  bool views_always_fit(ValueId value) const {
+    while (value != plan_->values[value].root) {
+      const Node& node = graph_->node(graph_->value(value).producer);
+      if (node.op != Op::kTranspose && node.op != Op::kExpand) return false;
+      value = node.inputs[0];
+    }
+    return true;
+  }
+
+  bool is_weight(ValueId id) const {
+    for (std::size_t i = 0; i < graph_->inputs().size(); ++i) {
+      if (graph_->inputs()[i] == id) return graph_->role(i) == InputRole::kWeight;
+    }
+    return false;
+  }
+
+  // Three steps: count on the device, read the count, write the positions.
+  Status add_nonzero(const Node& node, Step step) {
+    const auto count = static_cast<ValueId>(plan_->values.size());
+    plan_->values.push_back({.dtype = DType::kI64, .root = count});
+    const Slot symbol = plan_->dims.add(node.attrs.dim("count"));
+    Step counting{.kind = StepKind::kKernel, .op = node.op, .inputs = step.inputs, .outputs = {count}, .counts = true,
+                  .name = step.name};
+    Step reading{.kind = StepKind::kReadCount, .op = node.op, .inputs = {count}, .late = {symbol}, .name = step.name};
+    step.kind = StepKind::kKernel;
+    plan_->steps.push_back(std::move(counting));
+    plan_->steps.push_back(std::move(reading));
+    plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  void make_dynamic(const std::vector<ValueId>& values) {
+    for (ValueId id : values) {
+      plan_->values[id].origin = Origin::kDynamic;
+      plan_->values[id].buffer = new_buffer();
+    }
+  }
+
+  Status add_host_step(const Node& node, Step& step) {
+    switch (node.op) {
+      case Op::kAssign:
+        step.kind = StepKind::kAssign;
+        return {};
+      case Op::kAssert:
+        step.kind = StepKind::kAssert;
+        return {};
+      case Op::kItem:
+        step.kind = StepKind::kItem;
+        step.late = {plan_->dims.add(node.attrs.dim("symbol"))};
+        return {};
+      case Op::kUnique:
+        step.kind = StepKind::kUnique;
+        step.late = {plan_->dims.add(node.attrs.dim("count"))};
+        break;
+      case Op::kHostCall:
+        step.kind = StepKind::kHostCall;
+        step.target = node.attrs.integer("target");
+        break;
+      case Op::kIf:
+        step.kind = StepKind::kIf;
+        break;
+      case Op::kWhile:
+        step.kind = StepKind::kWhile;
+        break;
+      case Op::kCall:
+        step.kind = StepKind::kCall;
+        break;
+      default:
+        return fail(ErrorKind::kUnsupported, "'{}': op {} has no kernel in the runtime", step.name, info(node.op).text);
+    }
+    make_dynamic(node.outputs);
+    collect_late(node.outputs, step);
+    for (const auto& region : node.regions) {
+      std::vector<ValueId> outer;
+      for (const Graph::Capture& capture : region->captures()) {
+        use(capture.outer);
+        outer.push_back(capture.outer);
+      }
+      step.captures.push_back(std::move(outer));
+      TW_ASSIGN(auto plan, build_plan(region->clone(), {.pack_weights = false}));
+      for (Slot slot : plan->symbol_slots) plan->outer_slots.push_back(plan_->dims.add(plan->dims.dim(slot)));
+      step.regions.push_back(std::move(plan));
+    }
+    return {};
+  }
+
+  // Sizes of the results that are symbols of their own are bound when the step has run.
+  void collect_late(const std::vector<ValueId>& outputs, Step& step) {
+    if (step.kind == StepKind::kUnique) return;
+    for (ValueId id : outputs) {
+      for (std::size_t axis = 0; axis < graph_->type(id).shape.size(); ++axis) {
+        if (graph_->type(id).shape[axis].is_symbol()) step.late.push_back(plan_->values[id].sizes[axis]);
+      }
+    }
+  }
+
+  void add_outputs() {
+    for (std::size_t i = 0; i < graph_->outputs().size(); ++i) {
+      const ValueId value = graph_->outputs()[i];
+      use(value);
+      PlanOutput output{.value = value, .buffer = new_buffer()};
+      if (i < options_.output_strides.size()) {
+        for (Dim stride : options_.output_strides[i]) output.strides.push_back(plan_->dims.add(stride));
+      }
+      plan_->outputs.push_back(std::move(output));
+    }
+  }
+
+  // A computed value that only one transpose reads is stored in the order of the transposed one, if its last axis stays.
+  void find_storage_orders() {
+    const auto users = graph_->users();
+    for (NodeId id : graph_->order()) {
+      const Node& node = graph_->node(id);
+      if (node.op != Op::kTranspose) continue;
+      const ValueId value = node.inputs[0];
+      const Ints& perm = node.attrs.ints("perm");
+      const bool is_output = std::find(graph_->outputs().begin(), graph_->outputs().end(), value) != graph_->outputs().end();
+      if (plan_->values[value].origin != Origin::kComputed || users[value].size() != 1 || is_output) continue;
+      if (perm.empty() || perm.back() + 1 != static_cast<std::int64_t>(perm.size())) continue;
+      plan_->values[value].order.assign(perm.begin(), perm.end());
+    }
+  }
+
+  void cut_segments() {
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
+      if (!is_host_step(plan_->steps[i].kind)) continue;
+      plan_->segments.push_back({begin, i, {}});
+      begin = i + 1;
+    }
+    plan_->segments.push_back({begin, plan_->steps.size(), {}});
+    for (const PlanOutput& output : plan_->outputs) {
+      plan_->segments[segment_of(plan_->values[output.value].root)].outputs_started.push_back(
+          static_cast<std::uint32_t>(&output - plan_->outputs.data()));
+    }
+  }
+
+  // The segment in which a root is computed; the last one for what is not computed by a segment.
+  std::size_t segment_of(ValueId root) const {
+    for (std::size_t s = 0; s < plan_->segments.size(); ++s) {
+      for (std::size_t i = plan_->segments[s].begin; i < plan_->segments[s].end; ++i) {
+        const auto& outputs = plan_->steps[i].outputs;
+        if (plan_->values[root].origin == Origin::kComputed && std::find(outputs.begin(), outputs.end(), root) != outputs.end()) return s;
+      }
+    }
+    return plan_->segments.size() - 1;
+  }
+
+  void find_releases() {
+    std::vector<std::size_t> last(plan_->values.size(), SIZE_MAX);
+    const auto touch = [&](ValueId value, std::size_t step) { last[plan_->values[value].root] = step; };
+    for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
+      for (ValueId value : plan_->steps[i].inputs) touch(value, i);
+      for (ValueId value : plan_->steps[i].outputs) touch(value, i);
+      for (const auto& captures : plan_->steps[i].captures) {
+        for (ValueId value : captures) touch(value, i);
+      }
+    }
+    for (const PlanOutput& output : plan_->outputs) last[plan_->values[output.value].root] = SIZE_MAX;
+    for (ValueId id = 0; id < plan_->values.size(); ++id) {
+      if (last[id] != SIZE_MAX && plan_->values[id].origin == Origin::kComputed) plan_->steps[last[id]].released.push_back(id);
+    }
+  }
+
+  Status find_late_slots() {
+    for (Slot slot : plan_->dims.symbol_slots()) plan_->symbol_slots.push_back(slot);
+    std::vector<Dim> bound(graph_->scalar_inputs());
+    for (ValueId id : plan_->inputs) {
+      for (Dim dim : graph_->type(id).shape) {
+        if (dim.is_symbol()) bound.push_back(dim);
+      }
+    }
+    std::vector<Dim> late;
+    for (const Step& step : plan_->steps) {
+      for (Slot slot : step.late) late.push_back(plan_->dims.dim(slot));
+    }
+    plan_->late_slots.assign(plan_->dims.size(), false);
+    for (Slot slot = 0; slot < plan_->dims.size(); ++slot) {
+      std::vector<Dim> symbols;
+      collect_symbols(plan_->dims.dim(slot), symbols);
+      for (Dim symbol : symbols) {
+        if (std::find(bound.begin(), bound.end(), symbol) != bound.end()) continue;
+        if (std::find(late.begin(), late.end(), symbol) == late.end()) {
+          plan_->outer_symbols = true;  // a region: the graph around it knows the value
+          continue;
+        }
+        plan_->late_slots[slot] = plan_->has_late = true;
+      }
+    }
+    return {};
+  }
+
+  const PlanOptions& options_;
+  std::unique_ptr<Plan> plan_;
+  Graph* graph_ = nullptr;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Plan>> build_plan(std::unique_ptr<Graph> graph, const PlanOptions& options) {
+  return PlanBuilder(std::move(graph), options).run();
+}
+
+}  // namespace tilewright::runtime

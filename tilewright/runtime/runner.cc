@@ -1,0 +1,374 @@
+#include "tilewright/runtime/runner.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "tilewright/runtime/runner_call.h"
+#include "tilewright/runtime/stats.h"
+#include "tilewright/runtime/views.h"
+
+namespace tilewright::runtime {
+namespace {
+
+std::int64_t thread_ns() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+// Bytes from the first element to behind the last one.
+std::int64_t extent(const View& view) {
+  std::int64_t last = 0;
+  for (int axis = 0; axis < view.rank; ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    if (view.sizes[i] == 0) return 0;
+    last += (view.sizes[i] - 1) * std::max<std::int64_t>(view.strides[i], 0);
+  }
+  return (last + 1) * byte_size(view.dtype);
+}
+
+std::string describe(const Graph& graph, ValueId value) { return fmt::format("input '{}'", graph.value(value).name); }
+
+}  // namespace
+
+Runner::Context::Context(const Plan& plan, const BackendTraits& traits) : binder(plan, traits) {
+  dims.resize(plan.dims.size());
+  known = std::make_unique<bool[]>(plan.dims.size());
+  buffers.resize(plan.num_buffers);
+  buffer_bytes.resize(plan.num_buffers);
+  outputs.resize(plan.outputs.size());
+  dynamic.resize(plan.values.size());
+  packs.resize(plan.packs.size());
+  state.reset(plan);
+  for (const auto& [buffer, tensor] : plan.constants) {
+    buffers[buffer] = static_cast<std::byte*>(tensor.data());
+    buffer_bytes[buffer] = tensor.bytes();
+  }
+}
+
+Runner::Runner(const Plan& plan, vm::Machine& machine, const RunnerOptions& options)
+    : plan_(plan), machine_(machine), cache_(options.cache_bytes) {
+  std::vector<bool> bound(plan.dims.size(), false);
+  for (Slot slot : plan.scalar_slots) bound[slot] = true;
+  for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {
+    const std::vector<Slot>& sizes = plan.values[plan.inputs[i]].sizes;
+    for (std::uint32_t axis = 0; axis < sizes.size(); ++axis) {
+      const Slot slot = sizes[axis];
+      if (plan.dims.dim(slot).is_symbol() && !bound[slot]) {
+        bound[slot] = true;
+        binding_axes_.push_back({i, axis, slot});
+      } else {
+        checked_axes_.push_back({i, axis, slot});
+      }
+    }
+  }
+  regions_.resize(plan.steps.size());
+  for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+    for (const auto& region : plan.steps[step].regions) {
+      regions_[step].push_back(std::make_unique<Runner>(*region, machine, options));
+    }
+  }
+}
+
+Runner::~Runner() = default;
+
+std::unique_ptr<Runner::Context> Runner::take_context() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto context = std::move(idle_.back());
+      idle_.pop_back();
+      return context;
+    }
+  }
+  return std::make_unique<Context>(plan_, machine_.traits());
+}
+
+void Runner::return_context(std::unique_ptr<Context> context) {
+  for (Tensor& tensor : context->dynamic) tensor = Tensor();
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(context));
+}
+
+void Runner::trim() {
+  const std::lock_guard lock(mutex_);
+  idle_.clear();
+  cache_.clear();
+  for (auto& step : regions_) {
+    for (auto& region : step) region->trim();
+  }
+}
+
+Status Runner::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink, HostCalls* host,
+                   const Outer* outer) {
+  std::unique_ptr<Context> context = take_context();
+  if (context->arena.base() == nullptr) return fail(ErrorKind::kOutOfMemory, "no address space for an arena");
+  Status status = Call(*this, *context, sink, host).run(inputs, scalars, outer);
+  return_context(std::move(context));
+  return status;
+}
+
+Status Runner::Call::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, const Outer* outer) {
+  stats().calls.fetch_add(1, std::memory_order_relaxed);
+  TW_TRY(set_inputs(inputs));
+  TW_TRY(bind_symbols(inputs, scalars, outer));
+  TW_TRY(check_axes(inputs));
+  TW_TRY(pack_weights(inputs));
+  c_.state.placed.assign(plan_.values.size(), 0);
+  c_.state.direct.assign(plan_.outputs.size(), 0);
+  c_.state.blocks.clear();
+  c_.state.allocator.reset();
+  for (std::size_t segment = 0; segment < plan_.segments.size(); ++segment) {
+    TW_TRY(run_segment(segment));
+    if (segment + 1 < plan_.segments.size()) TW_TRY(run_host_step(plan_.segments[segment].end));
+  }
+  return {};
+}
+
+Status Runner::Call::set_inputs(std::span<const TensorArg> inputs) {
+  if (inputs.size() != plan_.inputs.size()) {
+    return fail(ErrorKind::kInvalidArgument, "the model takes {} inputs, {} given", plan_.inputs.size(), inputs.size());
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId id = plan_.inputs[i];
+    const PlanValue& value = plan_.values[id];
+    const TensorArg& arg = inputs[i];
+    if (arg.dtype != value.dtype) {
+      return fail(ErrorKind::kDTypeMismatch, "{}: expected {}, got {}", describe(*plan_.graph, id), value.dtype, arg.dtype);
+    }
+    if (static_cast<std::size_t>(arg.rank) != value.sizes.size()) {
+      return fail(ErrorKind::kShapeMismatch, "{}: expected {} axes ({}), got {}", describe(*plan_.graph, id),
+                  value.sizes.size(), plan_.graph->type(id), arg.rank);
+    }
+    View& view = c_.state.views[id];
+    view.buffer = value.buffer;
+    view.dtype = arg.dtype;
+    view.rank = static_cast<std::int8_t>(arg.rank);
+    view.offset = 0;
+    view.sizes = arg.sizes;
+    view.strides = arg.strides;
+    c_.buffers[value.buffer] = arg.data;
+    c_.buffer_bytes[value.buffer] = extent(view);
+  }
+  return {};
+}
+
+Status Runner::Call::bind_symbols(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, const Outer* outer) {
+  if (scalars.size() != plan_.scalar_slots.size()) {
+    return fail(ErrorKind::kInvalidArgument, "the model takes {} scalars, {} given", plan_.scalar_slots.size(), scalars.size());
+  }
+  if (plan_.has_late || plan_.outer_symbols) std::fill_n(c_.known.get(), plan_.dims.size(), false);
+  if (outer != nullptr) {
+    for (std::size_t i = 0; i < plan_.symbol_slots.size(); ++i) {
+      const Slot from = plan_.outer_slots[i];
+      if (!outer->known[from]) continue;
+      c_.dims[plan_.symbol_slots[i]] = outer->dims[from];
+      c_.known[plan_.symbol_slots[i]] = true;
+    }
+  }
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    c_.dims[plan_.scalar_slots[i]] = scalars[i];
+    c_.known[plan_.scalar_slots[i]] = true;
+  }
+  for (const Axis& axis : runner_.binding_axes_) {
+    c_.dims[axis.slot].integer = inputs[axis.input].sizes[axis.axis];
+    c_.known[axis.slot] = true;
+  }
+  return evaluate_dims();
+}
+
+Status Runner::Call::evaluate_dims() {
+  if (!plan_.has_late && !plan_.outer_symbols) {
+    TW_TRY(plan_.dims.run(c_.dims));
+    return {};
+  }
+  return plan_.dims.run(c_.dims, {c_.known.get(), plan_.dims.size()});
+}
+
+Status Runner::Call::check_axes(std::span<const TensorArg> inputs) {
+  for (const Axis& axis : runner_.checked_axes_) {
+    const std::int64_t expected = c_.dims[axis.slot].integer;
+    const std::int64_t actual = inputs[axis.input].sizes[axis.axis];
+    if (expected == actual) continue;
+    stats().guards_failed++;
+    const Dim dim = plan_.dims.dim(axis.slot);
+    const std::string text = dim.constant() ? fmt::format("{}", expected) : fmt::format("{} = {}", dim, expected);
+    return fail(ErrorKind::kShapeMismatch, "{}, axis {}: expected {}, got {}",
+                describe(*plan_.graph, plan_.inputs[axis.input]), axis.axis, text, actual);
+  }
+  return {};
+}
+
+Status Runner::Call::pack_weights(std::span<const TensorArg> inputs) {
+  if (plan_.packs.empty()) return {};
+  const std::lock_guard lock(runner_.pack_mutex_);
+  runner_.packs_.resize(plan_.packs.size());
+  const std::int64_t panel = runner_.machine_.traits().matmul_panel;
+  for (std::size_t i = 0; i < plan_.packs.size(); ++i) {
+    const PackPlan& pack = plan_.packs[i];
+    auto& [known, held] = runner_.packs_[i];
+    const PlanValue& root = plan_.values[pack.root];
+    std::uint64_t identity = reinterpret_cast<std::uint64_t>(&plan_), version = 0;
+    const std::byte* data = c_.buffers[root.buffer];
+    if (root.origin == Origin::kInput) {
+      const TensorArg& arg = inputs[root.buffer - 1];
+      identity = arg.identity;
+      version = arg.version;
+    }
+    const bool same = held && identity != 0 && known.identity == identity && known.version == version && known.data == data;
+    if (!same) {
+      PackKey key{identity, version, data, panel, pack_view(pack)};
+      auto packed = packed_weight(key, c_.buffers[root.buffer], c_.buffer_bytes[root.buffer], runner_.machine_);
+      if (!packed.ok()) return std::move(packed).error();
+      known = key;
+      held = std::move(packed).value();
+    }
+    c_.packs[i] = held;
+    c_.buffers[pack.buffer] = held->data;
+    c_.buffer_bytes[pack.buffer] = held->bytes;
+  }
+  return {};
+}
+
+// The operand as a view of its weight: the view ops between them, on fixed sizes.
+View Runner::Call::pack_view(const PackPlan& pack) {
+  std::vector<NodeId> chain;
+  for (ValueId value = pack.value; value != pack.root;) {
+    const NodeId producer = plan_.graph->value(value).producer;
+    chain.push_back(producer);
+    value = plan_.graph->node(producer).inputs[0];
+  }
+  View view = c_.state.views[pack.root];
+  for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
+    const Node& node = plan_.graph->node(*it);
+    View next = view;
+    next.rank = static_cast<std::int8_t>(plan_.values[node.outputs[0]].sizes.size());
+    for (std::size_t axis = 0; axis < plan_.values[node.outputs[0]].sizes.size(); ++axis) {
+      next.sizes[axis] = c_.dims[plan_.values[node.outputs[0]].sizes[axis]].integer;
+    }
+    TW_CHECK(apply_fixed_view(node, view, next), "packs are made only over views");
+    view = next;
+  }
+  view.buffer = 0;
+  return view;
+}
+
+Status Runner::Call::start_output(std::uint32_t output) {
+  const PlanOutput& plan = plan_.outputs[output];
+  const PlanValue& value = plan_.values[plan.value];
+  View& view = c_.outputs[output];
+  view.dtype = value.dtype;
+  view.rank = static_cast<std::int8_t>(value.sizes.size());
+  view.buffer = plan.buffer;
+  view.offset = 0;
+  for (std::size_t axis = 0; axis < value.sizes.size(); ++axis) view.sizes[axis] = c_.dims[value.sizes[axis]].integer;
+  set_contiguous(view);
+  for (std::size_t axis = 0; axis < plan.strides.size(); ++axis) view.strides[axis] = c_.dims[plan.strides[axis]].integer;
+  const auto rank = static_cast<std::size_t>(view.rank);
+  auto memory = sink_.allocate(output, view.dtype, {view.sizes.data(), rank}, {view.strides.data(), rank});
+  if (!memory.ok()) return std::move(memory).error();
+  c_.buffers[plan.buffer] = *memory;
+  c_.buffer_bytes[plan.buffer] = extent(view);
+  return {};
+}
+
+// What a bound segment depends on: every known symbol and the strides of what comes from outside.
+void Runner::Call::make_key(std::size_t segment) {
+  c_.key.clear();
+  c_.key.push_back(static_cast<std::int64_t>(segment));
+  const bool partial = plan_.has_late || plan_.outer_symbols;
+  for (Slot slot : plan_.symbol_slots) {
+    if (partial && !c_.known[slot]) continue;
+    c_.key.push_back(c_.dims[slot].integer);
+  }
+  for (ValueId value : plan_.inputs) add_layout(value);
+  for (const Step& step : plan_.steps) {
+    for (ValueId value : step.outputs) {
+      if (plan_.values[value].origin == Origin::kDynamic && c_.dynamic[value].data() != nullptr) add_layout(value);
+    }
+  }
+}
+
+void Runner::Call::add_layout(ValueId value) {
+  const View& view = c_.state.views[value];
+  if (is_contiguous(view)) return;
+  c_.key.push_back(static_cast<std::int64_t>(value) | std::int64_t{1} << 40);
+  for (int axis = 0; axis < view.rank; ++axis) c_.key.push_back(view.strides[static_cast<std::size_t>(axis)]);
+}
+
+Status Runner::Call::run_segment(std::size_t segment) {
+  for (std::uint32_t output : plan_.segments[segment].outputs_started) TW_TRY(start_output(output));
+  make_key(segment);
+  std::shared_ptr<const BoundSegment> bound = runner_.cache_.find(c_.key);
+  if (bound) {
+    stats().cache_hits.fetch_add(1, std::memory_order_relaxed);
+    if (bound->state) {
+      // Views of inputs and dynamic values are equal by the key; everything else comes from the entry.
+      c_.state = *bound->state;
+    }
+  } else {
+    auto made = bind_segment(segment);
+    if (!made.ok()) return std::move(made).error();
+    bound = std::move(made).value();
+  }
+  if (!c_.arena.ensure(bound->arena_bytes)) {
+    return fail(ErrorKind::kOutOfMemory, "the call needs {} bytes, the arena holds {}", bound->arena_bytes, c_.arena.capacity());
+  }
+  c_.buffers[0] = c_.arena.base();
+  if (bound->program.words.empty()) return {};
+  stats().launches.fetch_add(1, std::memory_order_relaxed);
+  return runner_.machine_.run(bound->program.words, bound->program.scratch_bytes, c_.buffers);
+}
+
+Result<std::shared_ptr<const BoundSegment>> Runner::Call::bind_segment(std::size_t segment) {
+  const std::int64_t start = thread_ns();
+  c_.words.clear();
+  if (segment == 0) set_constant_views();
+  TW_TRY(c_.binder.bind(segment, c_.dims, c_.state, c_.outputs, c_.words));
+  auto bound = std::make_shared<BoundSegment>();
+  bound->program.words.assign(c_.words.begin(), c_.words.end());
+  bound->program.scratch_bytes = c_.binder.scratch_bytes();
+  bound->arena_bytes = c_.state.allocator.end();
+  bound->program.buffers = describe_buffers();
+  bound->program.buffers[0].bytes = bound->arena_bytes;
+  if (Status status = isa::verify_program(bound->program); !status.ok()) {
+    return fail(ErrorKind::kInternal, "an encoded program does not verify: {}", status.error().message);
+  }
+  if (plan_.segments.size() > 1) bound->state = std::make_unique<BindState>(c_.state);
+  const std::int64_t spent = thread_ns() - start;
+  stats().programs_encoded.fetch_add(1, std::memory_order_relaxed);
+  stats().add_encode_time(spent);
+  std::shared_ptr<const BoundSegment> shared = std::move(bound);
+  runner_.cache_.insert(c_.key, shared);
+  return shared;
+}
+
+void Runner::Call::set_constant_views() {
+  for (ValueId id = 0; id < plan_.values.size(); ++id) {
+    const PlanValue& value = plan_.values[id];
+    if (value.origin != Origin::kConstant) continue;
+    View& view = c_.state.views[id];
+    view.dtype = value.dtype;
+    view.buffer = value.buffer;
+    view.offset = 0;
+    view.rank = static_cast<std::int8_t>(value.sizes.size());
+    for (std::size_t axis = 0; axis < value.sizes.size(); ++axis) view.sizes[axis] = c_.dims[value.sizes[axis]].integer;
+    set_contiguous(view);
+  }
+}
+
+std::vector<isa::Buffer> Runner::Call::describe_buffers() const {
+  std::vector<isa::Buffer> buffers(plan_.num_buffers, {isa::BufferKind::kInput, 0});
+  for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].bytes = c_.buffer_bytes[i];
+  buffers[0].kind = isa::BufferKind::kArena;
+  for (const auto& entry : plan_.constants) buffers[entry.first].kind = isa::BufferKind::kConstant;
+  for (const PackPlan& pack : plan_.packs) buffers[pack.buffer].kind = isa::BufferKind::kPacked;
+  for (const PlanOutput& output : plan_.outputs) buffers[output.buffer].kind = isa::BufferKind::kOutput;
+  for (const Step& step : plan_.steps) {
+    if (step.kind == StepKind::kAssign) buffers[plan_.values[step.inputs[0]].buffer].kind = isa::BufferKind::kOutput;
+  }
+  return buffers;
+}
+
+}  // namespace tilewright::runtime

@@ -1,0 +1,57 @@
+// Runner: runs a plan. Re-entrant and thread-safe: each call takes a context (arena, binder, buffers) of its own from a list
+// of idle ones. Order of a call: inputs, symbols, guards, outputs, then segment by segment bind (or cache), run, host step.
+#pragma once
+
+#include <mutex>
+
+#include "tilewright/runtime/arena.h"
+#include "tilewright/runtime/arguments.h"
+#include "tilewright/runtime/program_cache.h"
+#include "tilewright/runtime/weights.h"
+
+namespace tilewright::runtime {
+
+struct RunnerOptions {
+  std::int64_t cache_bytes = 4 << 20;  // 0: every call encodes
+};
+
+class Runner {
+ public:
+  Runner(const Plan& plan, vm::Machine& machine, const RunnerOptions& options);
+  ~Runner();
+
+  struct Outer {  // of a region: the dims of the graph around it
+    std::span<const DimValue> dims;
+    const bool* known;
+  };
+  Status run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink, HostCalls* host,
+             const Outer* outer = nullptr);
+  const Plan& plan() const { return plan_; }
+  void trim();
+
+ private:
+  struct Context;
+  class Call;
+
+  std::unique_ptr<Context> take_context();
+  void return_context(std::unique_ptr<Context> context);
+
+  const Plan& plan_;
+  vm::Machine& machine_;
+  ProgramCache cache_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Context>> idle_;
+  std::vector<std::vector<std::unique_ptr<Runner>>> regions_;  // by step
+  // Which input axes bind a symbol, and which are checked.
+  struct Axis {
+    std::uint32_t input;
+    std::uint32_t axis;
+    Slot slot;
+  };
+  std::vector<Axis> binding_axes_, checked_axes_;
+  // Packed weights of the last call.
+  std::mutex pack_mutex_;
+  std::vector<std::pair<PackKey, std::shared_ptr<const PackedWeight>>> packs_;
+};
+
+}  // namespace tilewright::runtime

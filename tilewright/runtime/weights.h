@@ -1,0 +1,33 @@
+// Packed weights: panels made from a weight once per content. One table for the process, shared by all plans; an entry lives
+// as long as a plan holds it. Thread-safe.
+#pragma once
+
+#include <memory>
+
+#include "tilewright/runtime/arguments.h"
+#include "tilewright/vm/machine.h"
+
+namespace tilewright::runtime {
+
+using compiler::View;
+
+struct PackedWeight {
+  explicit PackedWeight(std::int64_t bytes);
+  ~PackedWeight();
+  std::byte* data;
+  std::int64_t bytes;
+};
+
+struct PackKey {
+  std::uint64_t identity = 0, version = 0;
+  const std::byte* data = nullptr;
+  std::int64_t panel = 0;
+  View view;  // of the operand over the weight
+  bool operator==(const PackKey& other) const;
+};
+
+// The packed form of `view` over memory `base`, from the table if it is there.
+Result<std::shared_ptr<const PackedWeight>> packed_weight(const PackKey& key, std::byte* base, std::int64_t base_bytes,
+                                                          vm::Machine& machine);
+
+}  // namespace tilewright::runtime
