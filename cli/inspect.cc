@@ -1,8 +1,11 @@
-// tilewright inspect FILE: what is inside a graph text file or a bytecode program file.
+// tilewright inspect FILE: what is inside a graph text file or a bytecode program file. Of a graph also what the passes
+// make of it (--optimised), and the bytecode of a call with given sizes (--bytecode).
 #include <cstdio>
 #include <map>
 
 #include "cli/command.h"
+#include "cli/inputs.h"
+#include "cli/model.h"
 #include "tilewright/graph/graph.h"
 #include "tilewright/isa/program.h"
 
@@ -66,16 +69,84 @@ Json program_json(const isa::Program& program) {
           {"instructions", counts}};
 }
 
-Status inspect(const std::string& path, bool json) {
-  TW_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path));
-  if (is_text(bytes)) {
-    auto graph = parse_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    if (!graph.ok()) return std::move(graph).error().in(path);
-    json ? print_json(graph_json(**graph)) : (void)std::fputs(print(**graph).c_str(), stdout);
-    return {};
+struct InspectOptions {
+  std::string path;
+  bool optimised = false, bytecode = false;
+  InputOptions inputs;
+};
+
+// Passes programs on to the machine of the process and keeps their text.
+class Recorder final : public vm::Machine {
+ public:
+  explicit Recorder(vm::Machine& machine) : machine_(machine) {}
+  const BackendTraits& traits() const override { return machine_.traits(); }
+  Status run(std::span<const isa::Word> words, std::int64_t scratch_bytes,
+             std::span<std::byte* const> buffers) override {
+    const isa::Program program{{}, {words.begin(), words.end()}, scratch_bytes};
+    launches_.push_back(isa::disassemble(program));
+    return machine_.run(words, scratch_bytes, buffers);
   }
+  const std::vector<std::string>& launches() const { return launches_; }
+
+ private:
+  vm::Machine& machine_;
+  std::vector<std::string> launches_;
+};
+
+Status inspect_optimised(std::unique_ptr<Graph> graph, Json& report) {
+  TW_ASSIGN(const std::vector<passes::PassReport> reports, passes::run_pipeline(*graph));
+  Json rows = Json::array();
+  for (const passes::PassReport& pass : reports) {
+    rows.push_back({{"pass", pass.name}, {"micros", pass.micros}, {"changed", pass.changed}});
+  }
+  report["passes"] = rows;
+  report["optimised"] = print(*graph);
+  return {};
+}
+
+Status inspect_bytecode(std::unique_ptr<Graph> graph, const InputOptions& inputs, Json& report) {
+  TW_ASSIGN(vm::Machine* const machine, runtime::default_machine());
+  Recorder recorder(*machine);
+  TW_ASSIGN(const SizeRanges ranges, parse_sizes(inputs.sizes));
+  TW_ASSIGN(const std::vector<Tensor> tensors, make_inputs(*graph, inputs, draw_sizes(ranges, inputs.seed)));
+  TW_ASSIGN(const std::vector<DimValue> scalars, make_scalars(*graph, inputs));
+  runtime::SessionOptions options;
+  options.machine = &recorder;
+  TW_ASSIGN(const auto session, runtime::Session::compile(std::move(graph), options));
+  auto outputs = session->run(tensors, scalars);
+  if (!outputs.ok()) return std::move(outputs).error();
+  report["launches"] = recorder.launches();
+  return {};
+}
+
+void print_graph_text(const Graph& graph, const Json& report) {
+  if (report.contains("passes")) {
+    for (const Json& pass : report["passes"]) {
+      std::printf("# %-28s %9.1f us%s\n", pass["pass"].get<std::string>().c_str(), pass["micros"].get<double>(),
+                  pass["changed"].get<bool>() ? "  changed" : "");
+    }
+    std::fputs(report["optimised"].get<std::string>().c_str(), stdout);
+  }
+  if (report.contains("launches")) {
+    for (const Json& launch : report["launches"]) std::printf("# one launch\n%s", launch.get<std::string>().c_str());
+  }
+  if (!report.contains("passes") && !report.contains("launches")) std::fputs(print(graph).c_str(), stdout);
+}
+
+Status inspect_graph(const InspectOptions& options, bool json) {
+  TW_ASSIGN(const std::unique_ptr<Graph> graph, read_graph(options.path));
+  Json report = graph_json(*graph);
+  if (options.optimised) TW_TRY(inspect_optimised(graph->clone(), report));
+  if (options.bytecode) TW_TRY(inspect_bytecode(graph->clone(), options.inputs, report));
+  json ? print_json(report) : print_graph_text(*graph, report);
+  return {};
+}
+
+Status inspect(const InspectOptions& options, bool json) {
+  TW_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(options.path));
+  if (is_text(bytes)) return inspect_graph(options, json);
   auto program = isa::decode_file(bytes);
-  if (!program.ok()) return std::move(program).error().in(path);
+  if (!program.ok()) return std::move(program).error().in(options.path);
   json ? print_json(program_json(*program)) : (void)std::fputs(isa::disassemble(*program).c_str(), stdout);
   return {};
 }
@@ -84,9 +155,13 @@ Status inspect(const std::string& path, bool json) {
 
 void add_inspect(CLI::App& app, Outcome& outcome) {
   CLI::App& command = *app.add_subcommand("inspect", "Prints the graph or the bytecode in FILE");
-  const auto path = std::make_shared<std::string>();
-  command.add_option("FILE", *path, "a graph in text form, or a program file")->required();
-  on_run(command, outcome, [path](bool json) { return inspect(*path, json); });
+  const auto options = std::make_shared<InspectOptions>();
+  command.add_option("FILE", options->path, "a graph in text form, or a program file")->required();
+  command.add_flag("--optimised", options->optimised, "of a graph: what the passes make of it, and how long each took");
+  command.add_flag("--bytecode", options->bytecode,
+                   "of a graph: the bytecode of a call, with sizes from --size or --input");
+  add_input_options(command, options->inputs);
+  on_run(command, outcome, [options](bool json) { return inspect(*options, json); });
 }
 
 }  // namespace tilewright::cli

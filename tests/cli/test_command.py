@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import numpy
 import pytest
 
 GRAPH = """x: f32[B, 64]
@@ -75,3 +76,55 @@ def test_a_damaged_program_file_is_an_error(command, tmp_path):
 def test_wrong_usage_has_the_exit_code_of_a_wrong_argument(command):
     assert command("inspect").returncode == 2
     assert command("fly").returncode == 2
+
+
+def test_run_stores_results_that_numpy_reads(command, graph, tmp_path):
+    x, w = (
+        numpy.random.default_rng(1).standard_normal((2, 5, 64)).astype("f4").reshape(10, 64),
+        numpy.ones((64, 16), "f4"),
+    )
+    numpy.save(tmp_path / "x.npy", x)
+    numpy.save(tmp_path / "w.npy", w)
+    done = command(
+        "run", graph, "--input", f"x={tmp_path}/x.npy", "--input", f"w={tmp_path}/w.npy", "--output", tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    numpy.testing.assert_allclose(numpy.load(tmp_path / "y.npy"), x @ w, rtol=1e-4, atol=1e-4)
+
+
+def test_run_names_the_symbol_whose_size_is_missing(command, graph):
+    done = command("run", graph)
+    assert done.returncode == 2
+    assert "the size 'B' of input 'x', f32[B, 64], is not known" in done.stderr
+
+
+def test_run_names_the_axis_that_contradicts(command, graph):
+    done = command("run", graph, "--input", "x=3x65")
+    assert done.returncode == 3
+    assert "65" in done.stderr and "64" in done.stderr
+
+
+def test_bench_times_each_new_shape(command, graph):
+    done = command("bench", graph, "--json", "--size", "B=1..40", "--shapes", 3, "--seconds", 0.01)
+    rows = json.loads(done.stdout)["shapes"]
+    assert [sorted(row) for row in rows] == 3 * [["calls", "first_us", "low_us", "median_us", "sizes"]]
+
+
+def test_inspect_shows_what_the_passes_make_of_a_graph(command, graph):
+    report = json.loads(command("inspect", "--json", "--optimised", graph).stdout)
+    assert report["passes"]
+    assert "return y" in report["optimised"]
+
+
+def test_inspect_shows_the_bytecode_of_a_size(command, graph):
+    done = command("inspect", "--bytecode", "--size", "B=3", graph)
+    assert done.returncode == 0, done.stderr
+    assert "matmul" in done.stdout
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", b"\x93NUMPY\x01\x00\xff\xff", b"not an array"])
+def test_a_damaged_array_is_an_error_with_its_name(command, graph, tmp_path, damage):
+    (tmp_path / "x.npy").write_bytes(damage)
+    done = command("run", graph, "--size", "B=3", "--input", f"x={tmp_path}/x.npy")
+    assert done.returncode == 7
+    assert "x.npy" in done.stderr
