@@ -9,7 +9,7 @@ namespace tilewright::vm::cpu::TW_LEVEL {
 namespace {
 
 inline constexpr std::int64_t kChunk = 1024;    // inner positions, a multiple of every strip
-inline constexpr std::int64_t kFoldRows = 256;
+inline constexpr std::int64_t kFoldRows = 64;
 inline constexpr std::int64_t kChunkBytes = kChunk * 8;
 static_assert(2 * isa::kMaxStreams * kChunkBytes <= kPrivateBytes, "accumulators and their folded sums fit");
 
