@@ -11,10 +11,10 @@ namespace {
 
 std::string settings_markdown() {
   std::string out =
-      "# Settings\n\nGenerated from `tilewright/base/settings.def` by `./dev docs`. Environment variables, read once when the "
+      "# Settings\n\nGenerated from `tilewright/base/settings.def` by `./dev docs`. Environment variables, read once "
+      "when the "
       "library starts.\n\n| variable | values | default | meaning |\n|---|---|---|---|\n";
-#define SETTING(name, values, fallback, meaning) \
-  out += "| `" name "` | " values " | " fallback " | " meaning " |\n";
+#define SETTING(name, values, fallback, meaning) out += "| `" name "` | " values " | " fallback " | " meaning " |\n";
 #include "tilewright/base/settings.def"
 #undef SETTING
   return out;

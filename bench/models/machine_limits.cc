@@ -24,9 +24,13 @@ constexpr int kLanes = kVectorBytes / 4;
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
-void keep(const Vector& value) { asm volatile("" : : "v"(value) : "memory"); }
+void keep(const Vector& value) {
+  asm volatile("" : : "v"(value) : "memory");
+}
 
 // Independent chains of multiply-adds, enough of them to hide the latency of one.
 void multiply_add(long repeats) {
