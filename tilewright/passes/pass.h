@@ -38,6 +38,7 @@ void sort_topologically(Graph& graph);
 
 bool inline_composites(Graph& graph);
 bool split_reduces(Graph& graph);
+bool sink_reshapes(Graph& graph);
 bool fuse_areas(Graph& graph);
 bool remove_dead_nodes(Graph& graph);
 

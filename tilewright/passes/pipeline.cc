@@ -10,6 +10,7 @@ namespace {
 constexpr Pass kPipeline[] = {
     {"inline_composites", inline_composites, "a composite without a native kernel is its definition"},
     {"split_reduces", split_reduces, "a reduction is over adjacent axes and keeps them as size 1"},
+    {"sink_reshapes", sink_reshapes, "a reshape stands behind the elementwise operations that read it"},
     {"remove_dead_nodes", remove_dead_nodes, "a node without effect whose results nobody reads is gone"},
     {"fuse_areas", fuse_areas, "areas of nodes that one kernel can run are one fused node each"},
 };
