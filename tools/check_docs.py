@@ -39,14 +39,15 @@ def broken_links() -> list[str]:
 
 def unlisted_variables() -> list[str]:
     rows = (ROOT / "tilewright/base/settings.def").read_text()
-    problems = []
+    problems, found = [], set()
     for folder in ("tilewright", "python/tilewright", "python/src", "cli"):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in {".cc", ".h", ".py"} and not path.stem.endswith("_test"):
-                for name in VARIABLE.findall(path.read_text()):
-                    if f'SETTING("{name}"' not in rows:
-                        problems.append(f"{path.relative_to(ROOT)}: {name} has no row in base/settings.def")
-    return problems
+                found |= (names := set(VARIABLE.findall(path.read_text())))
+                missing = [name for name in names if f'SETTING("{name}"' not in rows]
+                problems += [f"{path.relative_to(ROOT)}: {name} has no row in base/settings.def" for name in missing]
+    unread = set(re.findall(r'^SETTING\("(\w+)"', rows, re.MULTILINE)) - found
+    return problems + [f"base/settings.def: nobody reads {name}" for name in sorted(unread)]
 
 
 def main() -> int:
