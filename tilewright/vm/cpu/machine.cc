@@ -58,7 +58,8 @@ std::int64_t estimate_microseconds(const isa::Inst& inst, const BackendTraits& t
     time += 2 * elements * static_cast<double>(inst.fields<isa::MatMulFields>().k) / flops_per_us;
   } else if (inst.opcode() == isa::Opcode::kAttention) {
     const auto& f = inst.fields<isa::AttentionFields>();
-    const double scores = elements / static_cast<double>(inst.inner() + (inst.inner() == 0)) * static_cast<double>(f.keys);
+    const double scores =
+        elements / static_cast<double>(inst.inner() + (inst.inner() == 0)) * static_cast<double>(f.keys);
     time += scores * static_cast<double>(16 + 2 * f.depth + 2 * inst.inner()) / flops_per_us;
   }
   return time < 1e15 ? static_cast<std::int64_t>(time) : std::int64_t{1} << 50;
@@ -77,10 +78,11 @@ class CpuMachine final : public Machine {
     return traits_;
   }
 
-  Status run(std::span<const isa::Word> words, std::int64_t scratch_bytes, std::span<std::byte* const> buffers) override {
+  Status run(std::span<const isa::Word> words, std::int64_t scratch_bytes,
+             std::span<std::byte* const> buffers) override {
     if (scratch_bytes > isa::kMaxScratchBytes) {
-      return fail(ErrorKind::kInvalidArgument, "the program wants more scratch than a worker has: {} and {} bytes", scratch_bytes,
-                  isa::kMaxScratchBytes);
+      return fail(ErrorKind::kInvalidArgument, "the program wants more scratch than a worker has: {} and {} bytes",
+                  scratch_bytes, isa::kMaxScratchBytes);
     }
     FaultSink sink;
     const isa::Word* const end = words.data() + words.size();
@@ -88,7 +90,8 @@ class CpuMachine final : public Machine {
       const isa::Inst inst(at);
       const auto opcode = static_cast<std::size_t>(inst.opcode());
       const TaskHandler handler = opcode < kNumOpcodes ? level_.handlers[opcode] : nullptr;
-      if (handler == nullptr) return fail(ErrorKind::kUnsupported, "the {} level has no instruction {}", level_.name, opcode);
+      if (handler == nullptr)
+        return fail(ErrorKind::kUnsupported, "the {} level has no instruction {}", level_.name, opcode);
       run_instruction({inst, handler, buffers.data(), &sink});
       if (sink.met.load(std::memory_order_acquire)) return describe(inst, sink.first);
       at += inst.num_words();
@@ -132,7 +135,8 @@ Result<std::unique_ptr<Machine>> make_cpu_machine(const CpuOptions& options) {
     if (options.isa == level->name) return std::unique_ptr<Machine>(std::make_unique<cpu::CpuMachine>(*level));
     names += names.empty() ? level->name : fmt::format(", {}", level->name);
   }
-  return fail(ErrorKind::kUnsupported, "TILEWRIGHT_ISA: this processor or build has no level '{}', it has {}", options.isa, names);
+  return fail(ErrorKind::kUnsupported, "TILEWRIGHT_ISA: this processor or build has no level '{}', it has {}",
+              options.isa, names);
 }
 
 std::span<const std::string_view> cpu_levels() {

@@ -1,5 +1,5 @@
-// The CPU machine: runs verified programs with the widest instruction set that the processor has, tasks of one instruction
-// on the pool of the process. Creating one is cheap; all machines share the pool and the worker memory.
+// The CPU machine: runs verified programs with the widest instruction set that the processor has, tasks of one
+// instruction on the pool of the process. Creating one is cheap; all machines share the pool and the worker memory.
 #pragma once
 
 #include <memory>

@@ -17,15 +17,16 @@ bool has_avx2() {
 }
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni") &&
+         __builtin_cpu_supports("avx512bf16");
 }
 #endif
 
 // Bytes of the data cache of a level (1 or 2) of the first processor; `otherwise` where the system does not say.
 std::int64_t cache_bytes(int level, std::int64_t otherwise) {
   for (int index = 0; index < 8; ++index) {
-    const auto read = [index](const char* name, char (&text)[32]) {
+    const auto read = [index](const char* name, char(&text)[32]) {
       char path[96];
       std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
       std::FILE* const file = std::fopen(path, "re");

@@ -1,5 +1,6 @@
-// Memory of a worker: program scratch and the private scratch of the handlers. One block per thread, made when the thread
-// first runs a task, reused by every program, freed when the thread ends. 2 MB pages where the system gives them.
+// Memory of a worker: program scratch and the private scratch of the handlers. One block per thread, made when the
+// thread first runs a task, reused by every program, freed when the thread ends. 2 MB pages where the system gives
+// them.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,12 @@
-// The CPU machine: which levels exist, that a forced level is used, faults, several threads in one machine, numbers of traits.
+// The CPU machine: which levels exist, that a forced level is used, faults, several threads in one machine, numbers of
+// traits.
 #include "tilewright/vm/cpu/machine.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <cmath>
+#include <cstdlib>
 #include <thread>
 
 #include "tilewright/vm/cpu/level/matmul_testing.h"
@@ -18,7 +19,9 @@ using isa::Lane;
 using isa::StripOp;
 using testing::Stream;
 
-std::unique_ptr<Machine> best_machine() { return std::move(make_cpu_machine({})).value(); }
+std::unique_ptr<Machine> best_machine() {
+  return std::move(make_cpu_machine({})).value();
+}
 
 // out[i] = in[i] + 1 over one row of `count` floats.
 std::vector<isa::Word> add_one(std::int64_t count, std::int64_t inner_tile) {
@@ -41,13 +44,16 @@ TEST(CpuMachine, EveryLevelOfTheProcessorCanBeForced) {
   }
 }
 
-TEST(CpuMachine, TheWidestLevelIsTheDefault) { EXPECT_EQ(best_machine()->traits().name, cpu_levels().back()); }
+TEST(CpuMachine, TheWidestLevelIsTheDefault) {
+  EXPECT_EQ(best_machine()->traits().name, cpu_levels().back());
+}
 
 TEST(CpuMachine, AnUnknownLevelIsAnErrorThatListsTheLevels) {
   auto machine = make_cpu_machine({.isa = "sse9"});
   ASSERT_FALSE(machine.ok());
   EXPECT_EQ(machine.error().kind, ErrorKind::kUnsupported);
-  EXPECT_NE(machine.error().message.find("no level 'sse9', it has portable"), std::string::npos) << machine.error().message;
+  EXPECT_NE(machine.error().message.find("no level 'sse9', it has portable"), std::string::npos)
+      << machine.error().message;
 }
 
 TEST(CpuMachine, TheEnvironmentNamesTheLevel) {
@@ -90,14 +96,14 @@ TEST(CpuMachine, InstructionsRunInOrder) {
   constexpr std::int64_t kCount = 100000;
   std::vector<float> a(kCount, 1), b(kCount, 0), c(kCount, 0);
   auto words = add_one(kCount, 1024);
-  const auto again = testing::encode(isa::MapFields{1, 1024}, {1}, kCount,
-                                     {{.buffer = 1, .strides = {0}}, {.buffer = 2, .strides = {0}}},
-                                     {isa::strip_word(StripOp::kLoadF32, Lane::kF32, isa::kUnit, 0),
-                                      isa::strip_word(StripOp::kMul, Lane::kF32, isa::kStripOperand, 0),
-                                      isa::strip_word(StripOp::kStoreF32, Lane::kF32, isa::kUnit, 1),
-                                      isa::strip_word(StripOp::kEnd, Lane::kF32)});
+  const auto again = testing::encode(
+      isa::MapFields{1, 1024}, {1}, kCount, {{.buffer = 1, .strides = {0}}, {.buffer = 2, .strides = {0}}},
+      {isa::strip_word(StripOp::kLoadF32, Lane::kF32, isa::kUnit, 0),
+       isa::strip_word(StripOp::kMul, Lane::kF32, isa::kStripOperand, 0),
+       isa::strip_word(StripOp::kStoreF32, Lane::kF32, isa::kUnit, 1), isa::strip_word(StripOp::kEnd, Lane::kF32)});
   words.insert(words.end(), again.begin(), again.end());
-  std::byte* buffers[] = {reinterpret_cast<std::byte*>(a.data()), reinterpret_cast<std::byte*>(b.data()), reinterpret_cast<std::byte*>(c.data())};
+  std::byte* buffers[] = {reinterpret_cast<std::byte*>(a.data()), reinterpret_cast<std::byte*>(b.data()),
+                          reinterpret_cast<std::byte*>(c.data())};
   ASSERT_TRUE(best_machine()->run(words, 0, buffers).ok());
   for (const float value : c) ASSERT_EQ(value, 4);
 }
@@ -113,9 +119,11 @@ TEST(CpuMachine, SeveralThreadsShareOneMachine) {
       constexpr std::int64_t kM = 65, kN = 96, kK = 200;
       const auto value = static_cast<float>(caller + 1);
       std::vector<float> a(kM * kK, value), b(kK * kN, 1), c(kM * kN);
-      const auto words = testing::encode(isa::MatMulFields{kK, 8, 48, 1 << 20, 0}, {kM}, kN,
-                                         {{.buffer = 0, .strides = {kK * 4}}, {.buffer = 1, .strides = {kN * 4}}, {.buffer = 2, .strides = {kN * 4}}});
-      std::byte* buffers[] = {reinterpret_cast<std::byte*>(a.data()), reinterpret_cast<std::byte*>(b.data()), reinterpret_cast<std::byte*>(c.data())};
+      const auto words = testing::encode(
+          isa::MatMulFields{kK, 8, 48, 1 << 20, 0}, {kM}, kN,
+          {{.buffer = 0, .strides = {kK * 4}}, {.buffer = 1, .strides = {kN * 4}}, {.buffer = 2, .strides = {kN * 4}}});
+      std::byte* buffers[] = {reinterpret_cast<std::byte*>(a.data()), reinterpret_cast<std::byte*>(b.data()),
+                              reinterpret_cast<std::byte*>(c.data())};
       for (int i = 0; i < 50; ++i) {
         if (!machine->run(words, 0, buffers).ok()) wrong.fetch_add(1);
         for (const float sum : c) wrong.fetch_add(sum != value * kK);
@@ -133,19 +141,24 @@ TEST(CpuMachine, TheEpilogueRunsOnEveryTile) {
     for (const std::int64_t m_tile : {3, 100}) {
       for (const std::int64_t n_tile : {48, 1000}) {
         constexpr std::int64_t kM = 37, kN = 203, kK = 50;
-        testing::Memory a(DType::kF32, kM * kK), b(DType::kF32, kK * kN), c(DType::kF16, kM * kN), bias(DType::kF32, kN);
+        testing::Memory a(DType::kF32, kM * kK), b(DType::kF32, kK * kN), c(DType::kF16, kM * kN),
+            bias(DType::kF32, kN);
         std::mt19937 random(5);
         a.fill(random, kM * kK);
         b.fill(random, kK * kN);
         bias.fill(random, kN);
         const Stream tile{.space = isa::Space::kTile, .strides = {0}};
-        const auto words = testing::encode(
-            isa::MatMulFields{kK, m_tile, n_tile, 16, 0}, {kM}, kN,
-            {{.buffer = 0, .strides = {kK * 4}}, {.buffer = 1, .strides = {kN * 4}}, tile,
-             {.dtype = DType::kF16, .buffer = 2, .inner_stride = 2, .strides = {kN * 2}}, {.buffer = 3, .strides = {0}}},
-            {isa::strip_word(StripOp::kLoadF32, Lane::kF32, isa::kUnit, 2), isa::strip_word(StripOp::kAdd, Lane::kF32, isa::kStripOperand, 4),
-             isa::strip_word(StripOp::kRelu, Lane::kF32), isa::strip_word(StripOp::kStoreF16, Lane::kF32, isa::kUnit, 3),
-             isa::strip_word(StripOp::kEnd, Lane::kF32)});
+        const auto words = testing::encode(isa::MatMulFields{kK, m_tile, n_tile, 16, 0}, {kM}, kN,
+                                           {{.buffer = 0, .strides = {kK * 4}},
+                                            {.buffer = 1, .strides = {kN * 4}},
+                                            tile,
+                                            {.dtype = DType::kF16, .buffer = 2, .inner_stride = 2, .strides = {kN * 2}},
+                                            {.buffer = 3, .strides = {0}}},
+                                           {isa::strip_word(StripOp::kLoadF32, Lane::kF32, isa::kUnit, 2),
+                                            isa::strip_word(StripOp::kAdd, Lane::kF32, isa::kStripOperand, 4),
+                                            isa::strip_word(StripOp::kRelu, Lane::kF32),
+                                            isa::strip_word(StripOp::kStoreF16, Lane::kF32, isa::kUnit, 3),
+                                            isa::strip_word(StripOp::kEnd, Lane::kF32)});
         std::byte* buffers[] = {a.data(), b.data(), c.data(), bias.data()};
         ASSERT_TRUE(machine->run(words, 0, buffers).ok());
         ASSERT_TRUE(c.intact());
@@ -173,7 +186,8 @@ TEST(CpuMachine, AnInstructionOfOneTaskCostsLittle) {
   for (int i = 0; i < 200; ++i) {
     const auto start = std::chrono::steady_clock::now();
     ASSERT_TRUE(machine->run(words, 0, buffers).ok());
-    least = std::min(least, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / kInstructions);
+    least = std::min(least, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() /
+                                kInstructions);
   }
   RecordProperty("nanoseconds_per_instruction", std::to_string(least));
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -1,6 +1,6 @@
-// Jobs live in a fixed table of slots that is never freed, so a worker may look at a slot whose job has ended. A claim word
-// packs [generation:40 | next chunk:24]; a worker reads the word, reads the job, and claims by compare-and-swap: success proves
-// that the job it read is still the current one.
+// Jobs live in a fixed table of slots that is never freed, so a worker may look at a slot whose job has ended. A claim
+// word packs [generation:40 | next chunk:24]; a worker reads the word, reads the job, and claims by compare-and-swap:
+// success proves that the job it read is still the current one.
 #include "tilewright/vm/cpu/pool.h"
 
 #include <linux/futex.h>
@@ -157,7 +157,8 @@ void start_workers(Pool& p) {
 
 Slot* take_slot(Pool& p) {
   for (Slot& slot : p.slots) {
-    if (!slot.taken.load(std::memory_order_relaxed) && !slot.taken.exchange(true, std::memory_order_acq_rel)) return &slot;
+    if (!slot.taken.load(std::memory_order_relaxed) && !slot.taken.exchange(true, std::memory_order_acq_rel))
+      return &slot;
   }
   return nullptr;
 }
@@ -172,7 +173,8 @@ void wait_until_finished(Slot& slot, std::int64_t num_chunks) {
   slot.caller_sleeps.store(0, std::memory_order_relaxed);
 }
 
-void publish(Slot& slot, std::int64_t tasks, std::int64_t chunk, std::int64_t num_chunks, ParallelBody body, void* context) {
+void publish(Slot& slot, std::int64_t tasks, std::int64_t chunk, std::int64_t num_chunks, ParallelBody body,
+             void* context) {
   const std::uint64_t generation = (slot.claim.load(std::memory_order_relaxed) >> kChunkBits) + 1;
   slot.claim.store(generation << kChunkBits | kClosed, std::memory_order_release);
   slot.body.store(body, std::memory_order_release);
@@ -214,7 +216,9 @@ void set_num_threads(int count) {
   p.limit.store(count < 1 ? 1 : count < kMaxThreads ? count : kMaxThreads);
 }
 
-int num_threads() { return pool().limit.load(std::memory_order_relaxed); }
+int num_threads() {
+  return pool().limit.load(std::memory_order_relaxed);
+}
 
 void parallel_for(std::int64_t tasks, std::int64_t chunk, ParallelBody body, void* context) {
   if (tasks <= 0) return;

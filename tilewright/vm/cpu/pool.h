@@ -1,8 +1,8 @@
-// The process-wide thread pool. A caller of parallel_for works too: it claims chunks like any worker, finishes what nobody
-// took, and waits only for chunks that a worker has already begun. So a descheduled worker costs one chunk, never the job.
-// Workers start with the first job, look for work for about 20 us after the last one, then sleep; an idle process uses no CPU.
-// Several threads may call at once; a task may itself call parallel_for. After fork() the child starts workers of its own.
-// Hot path: parallel_for allocates nothing and takes no lock once the workers exist.
+// The process-wide thread pool. A caller of parallel_for works too: it claims chunks like any worker, finishes what
+// nobody took, and waits only for chunks that a worker has already begun. So a descheduled worker costs one chunk,
+// never the job. Workers start with the first job, look for work for about 20 us after the last one, then sleep; an
+// idle process uses no CPU. Several threads may call at once; a task may itself call parallel_for. After fork() the
+// child starts workers of its own. Hot path: parallel_for allocates nothing and takes no lock once the workers exist.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ int default_num_threads();
 
 using ParallelBody = void (*)(void* context, std::int64_t first, std::int64_t last);
 
-// Calls body(context, first, last) for disjoint ranges that cover 0 .. tasks - 1, on several threads, and returns when all
-// are done. `chunk` is the length of a range; 0 leaves the choice to the pool: at most 1/16 of a thread's share.
+// Calls body(context, first, last) for disjoint ranges that cover 0 .. tasks - 1, on several threads, and returns when
+// all are done. `chunk` is the length of a range; 0 leaves the choice to the pool: at most 1/16 of a thread's share.
 void parallel_for(std::int64_t tasks, std::int64_t chunk, ParallelBody body, void* context);
 
 // The same for a callable f(first, last).

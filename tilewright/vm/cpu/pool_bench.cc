@@ -1,4 +1,5 @@
-// Fork-join cost of the pool: an empty job of a few tasks, back to back (workers are spinning) and after a pause (asleep).
+// Fork-join cost of the pool: an empty job of a few tasks, back to back (workers are spinning) and after a pause
+// (asleep).
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

@@ -108,14 +108,17 @@ TEST(Pool, AtMostTheLimitWorksOnAJob) {
   expect_each_task_once(500, 1);
   set_num_threads(2);
   std::atomic<int> at_once{0}, most{0};
-  parallel_for(2000, 1, [](void* context, std::int64_t, std::int64_t) {
-    auto* counters = static_cast<std::atomic<int>**>(context);
-    const int now = counters[0]->fetch_add(1) + 1;
-    int seen = counters[1]->load();
-    while (seen < now && !counters[1]->compare_exchange_weak(seen, now)) {
-    }
-    counters[0]->fetch_sub(1);
-  }, std::array<std::atomic<int>*, 2>{&at_once, &most}.data());
+  parallel_for(
+      2000, 1,
+      [](void* context, std::int64_t, std::int64_t) {
+        auto* counters = static_cast<std::atomic<int>**>(context);
+        const int now = counters[0]->fetch_add(1) + 1;
+        int seen = counters[1]->load();
+        while (seen < now && !counters[1]->compare_exchange_weak(seen, now)) {
+        }
+        counters[0]->fetch_sub(1);
+      },
+      std::array<std::atomic<int>*, 2>{&at_once, &most}.data());
   EXPECT_LE(most.load(), 2);
 }
 

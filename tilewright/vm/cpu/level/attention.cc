@@ -1,8 +1,8 @@
-// The attention instruction: one task is a tile of queries of one head. Blocks of rows meet blocks of keys: scores by the
-// matmul kernels with k transposed into panels, an online softmax, values by the kernels again. The block of keys is
-// the instruction's, and every sum runs in the order of the depth or the keys, so the bits of a row do not depend on the
-// other rows of its tile. Several row blocks share the packed keys where they fit private scratch.
-// HOT: no allocation, no call but kernels, copies and row functions.
+// The attention instruction: one task is a tile of queries of one head. Blocks of rows meet blocks of keys: scores by
+// the matmul kernels with k transposed into panels, an online softmax, values by the kernels again. The block of keys
+// is the instruction's, and every sum runs in the order of the depth or the keys, so the bits of a row do not depend on
+// the other rows of its tile. Several row blocks share the packed keys where they fit private scratch. HOT: no
+// allocation, no call but kernels, copies and row functions.
 #include "tilewright/isa/tasks.h"
 #include "tilewright/vm/cpu/level/attention_softmax.h"
 #include "tilewright/vm/cpu/level/matmul_kernel.h"
@@ -12,13 +12,13 @@ namespace tilewright::vm::cpu::TW_LEVEL {
 namespace {
 
 constexpr std::int64_t kWidth = kPanel<float>;
-constexpr std::int64_t kRowBlock = 72;         // rows per block where they share packed keys
-constexpr std::int64_t kMaxRowBlock = 288;     // more rows where every block packs its keys anew
-constexpr std::int64_t kMaxKeyTile = 960;      // whole panels on every level
-constexpr std::int64_t kScorePad = 16;         // floats between rows of scores: rows a power of two apart evict each other
-constexpr std::int64_t kMaxDepth = 1024;       // of packed keys and of copied queries, in one piece
-constexpr std::int64_t kFewRows = 8;           // so few rows read v where it lies
-constexpr std::int64_t kMaxValues = 16384;     // columns of the result at a time where it is narrowed
+constexpr std::int64_t kRowBlock = 72;      // rows per block where they share packed keys
+constexpr std::int64_t kMaxRowBlock = 288;  // more rows where every block packs its keys anew
+constexpr std::int64_t kMaxKeyTile = 960;   // whole panels on every level
+constexpr std::int64_t kScorePad = 16;      // floats between rows of scores: rows a power of two apart evict each other
+constexpr std::int64_t kMaxDepth = 1024;    // of packed keys and of copied queries, in one piece
+constexpr std::int64_t kFewRows = 8;        // so few rows read v where it lies
+constexpr std::int64_t kMaxValues = 16384;  // columns of the result at a time where it is narrowed
 
 // Private scratch.
 constexpr std::int64_t kScoreBytes = 1 << 20;
@@ -96,7 +96,8 @@ AttentionRun::AttentionRun(const isa::Inst& inst, const TaskContext& context, co
   key_tile_ = isa::least((f_.key_tile + kWidth - 1) / kWidth * kWidth, kMaxKeyTile);
   score_row_ = key_tile_ + kScorePad;
   const std::int64_t row_floats = f_.depth + values_ + 2 * kWidth;
-  packed_ = task.row_end - task.row_begin > kRowBlock && f_.depth <= kMaxDepth && f_.keys + kWidth <= kPackedBytes / 4 / row_floats;
+  packed_ = task.row_end - task.row_begin > kRowBlock && f_.depth <= kMaxDepth &&
+            f_.keys + kWidth <= kPackedBytes / 4 / row_floats;
   row_block_ = packed_ ? kRowBlock : isa::least(kMaxRowBlock, kScoreBytes / 4 / score_row_);
   row_block_ = isa::least(row_block_, kQueryBytes / 4 / (isa::least(f_.depth, kMaxDepth) + 1));
   if (copy_out_) row_block_ = isa::least(row_block_, kOutBytes / 4 / (isa::least(values_, kMaxValues) + 1));
@@ -134,7 +135,8 @@ void AttentionRun::run_rows(std::int64_t row, std::int64_t rows) {
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t visible = attended(row + r) - key;
       const std::int64_t count = visible < 0 ? 0 : isa::least(visible, keys);
-      const float keep = softmax_step(scores_ + r * score_row_, count, keys, scale_, bias(row + r, key, count), states[r]);
+      const float keep =
+          softmax_step(scores_ + r * score_row_, count, keys, scale_, bias(row + r, key, count), states[r]);
       if (key != 0 && keep != 1) scale_row(out + r * out_row, values_, keep);
     }
     multiply_values(rows, key, keys, out, out_row);
@@ -145,7 +147,8 @@ void AttentionRun::run_rows(std::int64_t row, std::int64_t rows) {
       for (std::int64_t i = 0; i < values_; ++i) line[i] = 0;
     }
     divide_row(line, values_, states[r].sum);
-    if (copy_out_) narrow_row<float>(out_.row(row + r) + first_value_ * out_size_, out_.dtype, out_size_, line, values_);
+    if (copy_out_)
+      narrow_row<float>(out_.row(row + r) + first_value_ * out_size_, out_.dtype, out_size_, line, values_);
   }
 }
 
@@ -171,15 +174,15 @@ const float* AttentionRun::bias(std::int64_t row, std::int64_t key, std::int64_t
 void AttentionRun::pack_shared(std::int64_t keys) {
   for (std::int64_t key = 0; key < keys; key += kWidth) {
     const std::int64_t columns = isa::least(kWidth, keys - key);
-    pack_panel<float>(keys_ + key * f_.depth, whole_vectors<float>(columns), k_.row(key), k_.dtype, byte_size(k_.dtype), k_.stride,
-                      f_.depth, columns);
+    pack_panel<float>(keys_ + key * f_.depth, whole_vectors<float>(columns), k_.row(key), k_.dtype, byte_size(k_.dtype),
+                      k_.stride, f_.depth, columns);
   }
   shared_keys_ = keys;
   packed_values_ = keys_ + whole_vectors<float>(keys) * f_.depth;
   for (std::int64_t n = 0; n < values_;) {
     const std::int64_t columns = even_columns<float>(values_ - n);
-    pack_panel<float>(packed_values_ + n * keys, whole_vectors<float>(columns), v_.row(0) + n * v_size_, v_.dtype, v_.stride, v_size_,
-                      keys, columns);
+    pack_panel<float>(packed_values_ + n * keys, whole_vectors<float>(columns), v_.row(0) + n * v_size_, v_.dtype,
+                      v_.stride, v_size_, keys, columns);
     n += columns;
   }
 }
@@ -187,7 +190,8 @@ void AttentionRun::pack_shared(std::int64_t keys) {
 // Queries lie far apart in a projection of all heads: side by side they stay in L1.
 void AttentionRun::widen_queries(std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t depth) {
   for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t byte = 0; byte < depth * q_size_; byte += 64) __builtin_prefetch(q_.row(row + r + 8) + first * q_size_ + byte);
+    for (std::int64_t byte = 0; byte < depth * q_size_; byte += 64)
+      __builtin_prefetch(q_.row(row + r + 8) + first * q_size_ + byte);
     widen_row<float>(queries_ + r * depth, q_.row(row + r) + first * q_size_, q_.dtype, q_size_, depth);
   }
 }
@@ -213,7 +217,8 @@ void AttentionRun::score(std::int64_t row, std::int64_t rows, std::int64_t key, 
       args.b_step = args.columns;
       if (!packed_) {
         const std::int64_t size = byte_size(k_.dtype);
-        pack_panel<float>(keys_, args.columns, k_.row(key + n) + first * size, k_.dtype, size, k_.stride, depth, columns);
+        pack_panel<float>(keys_, args.columns, k_.row(key + n) + first * size, k_.dtype, size, k_.stride, depth,
+                          columns);
       }
       args.c = scores_ + n;
       multiply_panel<float>(args, rows);
@@ -223,7 +228,8 @@ void AttentionRun::score(std::int64_t row, std::int64_t rows, std::int64_t key, 
 }
 
 // out (+)= weights * v; the first block of keys writes.
-void AttentionRun::multiply_values(std::int64_t rows, std::int64_t key, std::int64_t keys, float* out, std::int64_t out_row) {
+void AttentionRun::multiply_values(std::int64_t rows, std::int64_t key, std::int64_t keys, float* out,
+                                   std::int64_t out_row) {
   PanelArgs<float> args{};
   args.a = scores_;
   args.a_row = score_row_;

@@ -1,5 +1,5 @@
-// Attention of f32, 12 heads, one thread, q, k and v interleaved as one projection gives them; share of the multiply-add peak
-// that the two products of each head take. Least thread CPU time over calls.
+// Attention of f32, 12 heads, one thread, q, k and v interleaved as one projection gives them; share of the
+// multiply-add peak that the two products of each head take. Least thread CPU time over calls.
 #include <benchmark/benchmark.h>
 
 #include "tilewright/vm/cpu/level/matmul_peak.h"
@@ -24,9 +24,10 @@ void run_attention(benchmark::State& state, std::string_view level) {
   const double scale = 0.125;
   std::int64_t scale_bits;
   std::memcpy(&scale_bits, &scale, sizeof scale_bits);
-  const auto words = testing::encode(isa::AttentionFields{heads, length, depth, 0, scale_bits, 1 << 20, length <= 512 ? length : 384},
-                                     {1, heads, length}, depth,
-                                     {part(0), part(1), part(2), {.buffer = 1, .strides = {row * length / 3, depth * 4, row / 3}}});
+  const auto words =
+      testing::encode(isa::AttentionFields{heads, length, depth, 0, scale_bits, 1 << 20, length <= 512 ? length : 384},
+                      {1, heads, length}, depth,
+                      {part(0), part(1), part(2), {.buffer = 1, .strides = {row * length / 3, depth * 4, row / 3}}});
   std::byte* buffers[] = {reinterpret_cast<std::byte*>(qkv.data()), reinterpret_cast<std::byte*>(out.data())};
   double least = 1e9;
   const double peak_before = testing::peak_flops(level);
@@ -44,7 +45,8 @@ void run_attention(benchmark::State& state, std::string_view level) {
 const int registered = [] {
   for (const std::string_view level : cpu_levels()) {
     const std::string name = fmt::format("Attention/{}", level);
-    auto* bench = benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { run_attention(state, level); });
+    auto* bench =
+        benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { run_attention(state, level); });
     bench->MinTime(0.05)->ArgNames({"length", "depth"});
     for (const std::int64_t depth : {32, 64, 128}) {
       for (const std::int64_t length : {10, 69, 128, 159, 512, 2048}) bench->Args({length, depth});

@@ -40,7 +40,8 @@ void scale_scores(float* scores, std::int64_t count, float scale, const float* b
 
 }  // namespace
 
-float softmax_step(float* scores, std::int64_t count, std::int64_t width, float scale, const float* bias, SoftmaxRow& row) {
+float softmax_step(float* scores, std::int64_t count, std::int64_t width, float scale, const float* bias,
+                   SoftmaxRow& row) {
   constexpr float kInfinity = __builtin_inff();
   const std::int64_t padded = (count + kStep - 1) / kStep * kStep;
   if (bias != nullptr || !(scale > 0)) {

@@ -1,4 +1,5 @@
-// One step of the online softmax: the scores of a row and a block of keys become weights relative to the largest score so far.
+// One step of the online softmax: the scores of a row and a block of keys become weights relative to the largest score
+// so far.
 #pragma once
 
 #include "tilewright/vm/cpu/level/level.h"
@@ -10,10 +11,11 @@ struct SoftmaxRow {
   float sum = 0;                      // of the weights so far, relative to `largest`
 };
 
-// scores[i] = e ** (scores[i] * scale + bias[i] - largest) for i < count (bias may be null), 0 for count <= i < width. Memory up
-// to the next whole vector behind `count` is written, too. Returns the factor for what was summed with earlier weights; it is
-// exactly 1 where the largest score stays.
-float softmax_step(float* scores, std::int64_t count, std::int64_t width, float scale, const float* bias, SoftmaxRow& row);
+// scores[i] = e ** (scores[i] * scale + bias[i] - largest) for i < count (bias may be null), 0 for count <= i < width.
+// Memory up to the next whole vector behind `count` is written, too. Returns the factor for what was summed with
+// earlier weights; it is exactly 1 where the largest score stays.
+float softmax_step(float* scores, std::int64_t count, std::int64_t width, float scale, const float* bias,
+                   SoftmaxRow& row);
 
 // values[i] *= factor
 void scale_row(float* values, std::int64_t count, float factor);

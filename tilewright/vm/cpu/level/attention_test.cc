@@ -1,5 +1,5 @@
-// The attention instruction on every level of this machine, against sums in double: sizes, masks, causal, grouped heads,
-// dtypes, tiles; and that the bits of a row do not depend on the other rows of its tile.
+// The attention instruction on every level of this machine, against sums in double: sizes, masks, causal, grouped
+// heads, dtypes, tiles; and that the bits of a row do not depend on the other rows of its tile.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,13 @@ namespace {
 using testing::Memory;
 using testing::Stream;
 
-enum class Mask { kNone, kFloat, kBool, kShared, kByKey };  // kShared: one row for all queries; kByKey: one per head, strided
+enum class Mask {
+  kNone,
+  kFloat,
+  kBool,
+  kShared,
+  kByKey
+};  // kShared: one row for all queries; kByKey: one per head, strided
 
 struct Problem {
   std::int64_t batch = 1, heads = 1, kv_heads = 1, queries = 1, keys = 1, depth = 16, values = 16;
@@ -23,8 +29,9 @@ struct Problem {
   double scale = 0.25;
 
   std::string text() const {
-    return fmt::format("batch {} heads {}/{} queries {} keys {} depth {} values {} causal {} mask {} {} tiles {} {}", batch, heads,
-                       kv_heads, queries, keys, depth, values, causal, static_cast<int>(mask), to_string(dtype), query_tile, key_tile);
+    return fmt::format("batch {} heads {}/{} queries {} keys {} depth {} values {} causal {} mask {} {} tiles {} {}",
+                       batch, heads, kv_heads, queries, keys, depth, values, causal, static_cast<int>(mask),
+                       to_string(dtype), query_tile, key_tile);
   }
 };
 
@@ -37,11 +44,14 @@ class Attention : public ::testing::TestWithParam<std::string_view> {
     Memory q, k, v, out, mask;
   };
   std::unique_ptr<Data> fill(const Problem& p, unsigned seed = 1) {
-    const std::int64_t q_count = p.batch * p.queries * p.heads * p.depth, k_count = p.batch * p.keys * p.kv_heads * p.depth;
-    const std::int64_t v_count = p.batch * p.keys * p.kv_heads * p.values, out_count = p.batch * p.queries * p.heads * p.values;
+    const std::int64_t q_count = p.batch * p.queries * p.heads * p.depth,
+                       k_count = p.batch * p.keys * p.kv_heads * p.depth;
+    const std::int64_t v_count = p.batch * p.keys * p.kv_heads * p.values,
+                       out_count = p.batch * p.queries * p.heads * p.values;
     const std::int64_t mask_count = p.batch * p.heads * p.queries * p.keys * 2;
-    auto data = std::unique_ptr<Data>(new Data{Memory(p.dtype, q_count), Memory(p.dtype, k_count), Memory(p.dtype, v_count),
-                                               Memory(p.dtype, out_count), Memory(p.mask == Mask::kBool ? DType::kBool : DType::kF32, mask_count)});
+    auto data = std::unique_ptr<Data>(new Data{Memory(p.dtype, q_count), Memory(p.dtype, k_count),
+                                               Memory(p.dtype, v_count), Memory(p.dtype, out_count),
+                                               Memory(p.mask == Mask::kBool ? DType::kBool : DType::kF32, mask_count)});
     std::mt19937 random(seed);
     data->q.fill(random, q_count);
     data->k.fill(random, k_count);
@@ -58,7 +68,9 @@ class Attention : public ::testing::TestWithParam<std::string_view> {
   void run(const Problem& p, Data& data) {
     const std::int64_t size = byte_size(p.dtype);
     const auto stream = [&](std::uint32_t buffer, std::int64_t rows, std::int64_t heads, std::int64_t width) {
-      return Stream{.dtype = p.dtype, .buffer = buffer, .inner_stride = size,
+      return Stream{.dtype = p.dtype,
+                    .buffer = buffer,
+                    .inner_stride = size,
                     .strides = {rows * heads * width * size, width * size, heads * width * size}};
     };
     std::vector<Stream> streams = {stream(0, p.queries, p.heads, p.depth), stream(1, p.keys, p.kv_heads, p.depth),
@@ -67,13 +79,14 @@ class Attention : public ::testing::TestWithParam<std::string_view> {
       const DType dtype = p.mask == Mask::kBool ? DType::kBool : DType::kF32;
       auto strides = mask_strides(p);
       for (auto& stride : strides) stride *= byte_size(dtype);
-      streams.push_back({.dtype = dtype, .buffer = 4, .inner_stride = strides[3], .strides = {strides[0], strides[1], strides[2]}});
+      streams.push_back(
+          {.dtype = dtype, .buffer = 4, .inner_stride = strides[3], .strides = {strides[0], strides[1], strides[2]}});
     }
     std::int64_t scale;
     std::memcpy(&scale, &p.scale, sizeof scale);
-    const auto words = testing::encode(
-        isa::AttentionFields{p.kv_heads, p.keys, p.depth, p.causal, scale, p.query_tile, p.key_tile}, {p.batch, p.heads, p.queries},
-        p.values, streams);
+    const auto words =
+        testing::encode(isa::AttentionFields{p.kv_heads, p.keys, p.depth, p.causal, scale, p.query_tile, p.key_tile},
+                        {p.batch, p.heads, p.queries}, p.values, streams);
     std::byte* buffers[] = {data.q.data(), data.k.data(), data.v.data(), data.out.data(), data.mask.data()};
     ASSERT_TRUE(machine->run(words, 0, buffers).ok());
     ASSERT_TRUE(data.out.intact()) << p.text();
@@ -87,10 +100,12 @@ class Attention : public ::testing::TestWithParam<std::string_view> {
     for (std::int64_t t = 0; t < p.keys; ++t) {
       double score = 0;
       for (std::int64_t d = 0; d < p.depth; ++d) {
-        score += data.q.get(((b * p.queries + s) * p.heads + h) * p.depth + d) * data.k.get(((b * p.keys + t) * p.kv_heads + kv) * p.depth + d);
+        score += data.q.get(((b * p.queries + s) * p.heads + h) * p.depth + d) *
+                 data.k.get(((b * p.keys + t) * p.kv_heads + kv) * p.depth + d);
       }
       score *= p.scale;
-      const double mask = p.mask == Mask::kNone ? 0 : data.mask.get(b * strides[0] + h * strides[1] + s * strides[2] + t * strides[3]);
+      const double mask =
+          p.mask == Mask::kNone ? 0 : data.mask.get(b * strides[0] + h * strides[1] + s * strides[2] + t * strides[3]);
       if (p.mask == Mask::kBool ? mask == 0 : mask == -INFINITY) continue;
       if (p.causal && t > s) continue;
       w[static_cast<std::size_t>(t)] = score + (p.mask == Mask::kBool ? 0 : mask);
@@ -111,7 +126,8 @@ class Attention : public ::testing::TestWithParam<std::string_view> {
           for (std::int64_t n = 0; n < p.values; ++n) {
             double sum = 0;
             for (std::int64_t t = 0; t < p.keys; ++t) {
-              sum += w[static_cast<std::size_t>(t)] * data->v.get(((b * p.keys + t) * p.kv_heads + h * p.kv_heads / p.heads) * p.values + n);
+              sum += w[static_cast<std::size_t>(t)] *
+                     data->v.get(((b * p.keys + t) * p.kv_heads + h * p.kv_heads / p.heads) * p.values + n);
             }
             ASSERT_NEAR(data->out.get(((b * p.queries + s) * p.heads + h) * p.values + n), sum, tolerance)
                 << p.text() << " at " << b << ", " << h << ", " << s << ", " << n;
@@ -151,7 +167,14 @@ TEST_P(Attention, Masks) {
   for (const Mask mask : {Mask::kFloat, Mask::kBool, Mask::kShared, Mask::kByKey}) {
     for (const bool causal : {false, true}) {
       for (const std::int64_t keys : {1, 20, 99}) {
-        check({.batch = 2, .heads = 2, .kv_heads = 2, .queries = 90, .keys = keys, .causal = causal, .mask = mask, .key_tile = 48});
+        check({.batch = 2,
+               .heads = 2,
+               .kv_heads = 2,
+               .queries = 90,
+               .keys = keys,
+               .causal = causal,
+               .mask = mask,
+               .key_tile = 48});
       }
     }
   }
@@ -164,7 +187,14 @@ TEST_P(Attention, GroupedHeads) {
 
 TEST_P(Attention, NarrowTypes) {
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
-    check({.heads = 2, .kv_heads = 2, .queries = 75, .keys = 61, .depth = 40, .values = 50, .dtype = dtype, .key_tile = 48});
+    check({.heads = 2,
+           .kv_heads = 2,
+           .queries = 75,
+           .keys = 61,
+           .depth = 40,
+           .values = 50,
+           .dtype = dtype,
+           .key_tile = 48});
     check({.queries = 150, .keys = 400, .depth = 64, .values = 64, .causal = true, .dtype = dtype});
   }
 }
@@ -200,7 +230,9 @@ TEST_P(Attention, EmptySizes) {
   check({.batch = 0, .queries = 5, .keys = 5});
 }
 
-TEST_P(Attention, ANegativeScale) { check({.queries = 20, .keys = 100, .key_tile = 48, .scale = -3}); }
+TEST_P(Attention, ANegativeScale) {
+  check({.queries = 20, .keys = 100, .key_tile = 48, .scale = -3});
+}
 
 TEST_P(Attention, ARowDependsOnNothingElse) {
   for (const bool causal : {false, true}) {

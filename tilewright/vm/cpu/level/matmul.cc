@@ -1,7 +1,7 @@
 // The matmul instruction: one task is a tile of the result. Operands in the compute type are read in place (a with any
-// strides, b with unit inner stride or packed); others are copied to private scratch a block at a time. The finished block
-// goes through the epilogue phases while it is in cache. Sums run in the order of k, whatever the tiles.
-// HOT: no allocation, no call but kernels, copies and phases.
+// strides, b with unit inner stride or packed); others are copied to private scratch a block at a time. The finished
+// block goes through the epilogue phases while it is in cache. Sums run in the order of k, whatever the tiles. HOT: no
+// allocation, no call but kernels, copies and phases.
 #include "tilewright/isa/tasks.h"
 #include "tilewright/vm/cpu/level/matmul_kernel.h"
 #include "tilewright/vm/cpu/level/pack_copy.h"
@@ -76,7 +76,7 @@ TileRun<T>::TileRun(const isa::Inst& inst, const TaskContext& context, const isa
   copy_b_ = !is_native<T>(b_.dtype) || (f_.panel == 0 ? b_.inner_stride != kBytes : f_.panel != kPanel<T>);
   direct_c_ = !has_phases_ && is_native<T>(c_.dtype) && c_.inner_stride == kBytes;
   depth_ = f_.k_block < 1 ? f_.k : f_.k_block;
-  if ((copy_a_ || f_.panel != kPanel<T>) && depth_ > kCopyDepth) depth_ = kCopyDepth;
+  if ((copy_a_ || f_.panel != kPanel<T>)&&depth_ > kCopyDepth) depth_ = kCopyDepth;
   block_memory_ = reinterpret_cast<char*>(context.private_scratch);
   row_memory_ = reinterpret_cast<T*>(block_memory_ + kBlockBytes);
   panel_memory_ = reinterpret_cast<T*>(block_memory_ + kBlockBytes + kRowsBytes);
@@ -147,7 +147,9 @@ void TileRun<T>::multiply(const Block& block, PanelArgs<T> args, std::int64_t fi
   for (std::int64_t n = 0; n < block.columns;) {
     const bool wide = !copy_b_ && wants_wide(block.rows) && block.columns - n >= kWidePanels * kPanel<T>;
     const std::int64_t left = block.columns - n;
-    const std::int64_t columns = wide ? kWidePanels * kPanel<T> : f_.panel != 0 ? isa::least(left, kPanel<T>) : even_columns<T>(left);
+    const std::int64_t columns = wide            ? kWidePanels * kPanel<T>
+                                 : f_.panel != 0 ? isa::least(left, kPanel<T>)
+                                                 : even_columns<T>(left);
     const std::int64_t column = block.n + n;
     args.c = c + n;
     args.columns = static_cast<int>(columns);
@@ -201,8 +203,8 @@ void TileRun<T>::finish(const Block& block, T* c, std::int64_t c_row) {
   if (has_phases_) {
     if (inst_.rank() > 0) index_[inst_.rank() - 1] = block.m;
     const std::int64_t tile_row = block.m - task_.row_begin;
-    run_phases(phases, inst_.end(), stream_set<isa::MatMulFields>(inst_), context_, index_, tile_row, block.rows, block.n,
-               block.columns, {reinterpret_cast<char*>(c - tile_row * c_row), c_row * kBytes});
+    run_phases(phases, inst_.end(), stream_set<isa::MatMulFields>(inst_), context_, index_, tile_row, block.rows,
+               block.n, block.columns, {reinterpret_cast<char*>(c - tile_row * c_row), c_row * kBytes});
     return;
   }
   for (std::int64_t r = 0; r < block.rows; ++r) {

@@ -1,6 +1,6 @@
-// Matmul of f32 with packed and run-time b, one thread, as a share of the multiply-add peak measured beside it (columns count
-// up to whole vectors) and, for few rows, as bytes of b per second. `hot` is one b; `cold` walks over 200 MB of them.
-// Times are the least over calls of thread CPU time: the machine may be shared.
+// Matmul of f32 with packed and run-time b, one thread, as a share of the multiply-add peak measured beside it (columns
+// count up to whole vectors) and, for few rows, as bytes of b per second. `hot` is one b; `cold` walks over 200 MB of
+// them. Times are the least over calls of thread CPU time: the machine may be shared.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 
@@ -34,14 +34,16 @@ void run_matmul(benchmark::State& state, std::string_view level, bool packed, bo
   const std::int64_t columns = isa::tiles_of(n, vector) * vector;
   const std::int64_t stored = panel == 0 ? n : isa::tiles_of(n, panel) * panel;
   std::vector<float> a(static_cast<std::size_t>(m * k), 1.0f), c(static_cast<std::size_t>(m * n));
-  const auto words = testing::encode(isa::MatMulFields{k, 1 << 20, isa::tiles_of(n, 48) * 48, k <= 768 ? k : 384, panel}, {m}, n,
-                                     {{.buffer = 0, .strides = {k * 4}}, {.buffer = 1, .strides = {n * 4}}, {.buffer = 2, .strides = {n * 4}}});
+  const auto words = testing::encode(
+      isa::MatMulFields{k, 1 << 20, isa::tiles_of(n, 48) * 48, k <= 768 ? k : 384, panel}, {m}, n,
+      {{.buffer = 0, .strides = {k * 4}}, {.buffer = 1, .strides = {n * 4}}, {.buffer = 2, .strides = {n * 4}}});
   const std::size_t step = static_cast<std::size_t>(stored * k + 1023) / 1024 * 1024;
   std::size_t at = 0;
   double least = 1e9;
   const double peak_before = testing::peak_flops(level);
   for (auto _ : state) {
-    std::byte* buffers[] = {reinterpret_cast<std::byte*>(a.data()), reinterpret_cast<std::byte*>(weights() + at), reinterpret_cast<std::byte*>(c.data())};
+    std::byte* buffers[] = {reinterpret_cast<std::byte*>(a.data()), reinterpret_cast<std::byte*>(weights() + at),
+                            reinterpret_cast<std::byte*>(c.data())};
     const double start = testing::thread_seconds();
     benchmark::DoNotOptimize(machine->run(words, 0, buffers).ok());
     least = std::min(least, testing::thread_seconds() - start);
@@ -57,8 +59,10 @@ const int registered = [] {
   for (const std::string_view level : cpu_levels()) {
     for (const bool packed : {true, false}) {
       for (const bool cold : {false, true}) {
-        const std::string name = fmt::format("MatMul/{}/{}/{}", level, packed ? "packed" : "in_place", cold ? "cold" : "hot");
-        auto* bench = benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) { run_matmul(state, level, packed, cold); });
+        const std::string name =
+            fmt::format("MatMul/{}/{}/{}", level, packed ? "packed" : "in_place", cold ? "cold" : "hot");
+        auto* bench = benchmark::RegisterBenchmark(
+            name.c_str(), [=](benchmark::State& state) { run_matmul(state, level, packed, cold); });
         bench->MinTime(0.05)->ArgNames({"m", "n", "k"});
         for (const std::int64_t m : {1, 4, 8, 32, 63, 128, 512}) {
           for (const std::int64_t n : {64, 384, 768, 1024}) bench->Args({m, n, n});

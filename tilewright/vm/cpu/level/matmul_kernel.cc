@@ -159,7 +159,7 @@ void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, std::int64_t ro
   }
 }
 
-#define TW_KERNELS(T)                                       \
+#define TW_KERNELS(T)                                                  \
   template PanelKernel<T> find_kernel(std::int64_t rows, int vectors); \
   template void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, std::int64_t rows)
 TW_KERNELS(float);

@@ -1,6 +1,7 @@
-// Micro-kernels of contractions: c[rows, columns] (+)= a[rows, k] * b[k, columns], all accumulators in registers, the sums in
-// the order of k whatever the shape of the call, so that the bits of an element depend on its row of a and column of b only.
-// g++ moves accumulators to the stack unless every loop over them is unrolled: a test looks for stack traffic in the code.
+// Micro-kernels of contractions: c[rows, columns] (+)= a[rows, k] * b[k, columns], all accumulators in registers, the
+// sums in the order of k whatever the shape of the call, so that the bits of an element depend on its row of a and
+// column of b only. g++ moves accumulators to the stack unless every loop over them is unrolled: a test looks for stack
+// traffic in the code.
 #pragma once
 
 #include "tilewright/vm/cpu/level/matmul_vector.h"
@@ -13,19 +14,20 @@ struct PanelArgs {
   const T* a;
   std::int64_t a_row, a_step;  // element (r, k) of a is a[r * a_row + k * a_step]
   const T* b;
-  std::int64_t b_step;         // element (k, n) of b is b[k * b_step + n]
+  std::int64_t b_step;  // element (k, n) of b is b[k * b_step + n]
   T* c;
   std::int64_t c_row;
   std::int64_t k;
-  int columns;                 // 1 .. kMaxVecs vectors. Only the AVX-512 kernels do not read b beyond them
-  bool accumulate;             // adds to c; else c is written
-  std::int64_t prefetch;       // distance in b, elements; 0: none
+  int columns;            // 1 .. kMaxVecs vectors. Only the AVX-512 kernels do not read b beyond them
+  bool accumulate;        // adds to c; else c is written
+  std::int64_t prefetch;  // distance in b, elements; 0: none
 };
 
 template <typename T>
 using PanelKernel = void (*)(const PanelArgs<T>& args);
 
-// The kernel for 1 .. rows_with(vectors) rows and 1 .. kMaxVecs vectors (columns rounded up). T: float, double, uint32_t, uint64_t.
+// The kernel for 1 .. rows_with(vectors) rows and 1 .. kMaxVecs vectors (columns rounded up). T: float, double,
+// uint32_t, uint64_t.
 template <typename T>
 PanelKernel<T> find_kernel(std::int64_t rows, int vectors);
 
@@ -41,7 +43,9 @@ static inline bool overruns([[maybe_unused]] std::int64_t columns) {
 
 // Columns rounded up to whole vectors: the width of a panel that is copied for one use.
 template <typename T>
-static inline std::int64_t whole_vectors(std::int64_t columns) { return (columns + kLanes<T> - 1) / kLanes<T> * kLanes<T>; }
+static inline std::int64_t whole_vectors(std::int64_t columns) {
+  return (columns + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
+}
 
 // Columns of the next call where b has no panels: one and a bit of the usual call are split evenly.
 template <typename T>
@@ -67,13 +71,18 @@ static inline void multiply_panel(PanelArgs<T> args, std::int64_t rows) {
   }
 }
 
-// One to three rows and kWidePanels whole panels, `b_panel` elements apart: where one panel and the rows of a call have too
-// few independent sums to hide the latency of an addition. That is so with two vectors to a panel and up to four rows.
+// One to three rows and kWidePanels whole panels, `b_panel` elements apart: where one panel and the rows of a call have
+// too few independent sums to hide the latency of an addition. That is so with two vectors to a panel and up to four
+// rows.
 inline constexpr int kWidePanels = 6;
 #if defined(TW_LEVEL_AVX512)
-static inline bool wants_wide(std::int64_t) { return false; }
+static inline bool wants_wide(std::int64_t) {
+  return false;
+}
 #else
-static inline bool wants_wide(std::int64_t rows) { return rows <= 4 || rows == 7 || rows == 8; }
+static inline bool wants_wide(std::int64_t rows) {
+  return rows <= 4 || rows == 7 || rows == 8;
+}
 #endif
 template <typename T>
 void wide_kernel(const PanelArgs<T>& args, std::int64_t b_panel, std::int64_t rows);

@@ -1,4 +1,5 @@
-// The multiply-add peak of one core, measured in the run that reports shares of it: clocks move with load and neighbours.
+// The multiply-add peak of one core, measured in the run that reports shares of it: clocks move with load and
+// neighbours.
 #pragma once
 
 #include <ctime>
@@ -43,7 +44,8 @@ __attribute__((target("avx2,fma"), noinline)) inline double multiply_add_256(int
 }
 #endif
 
-// Floating-point operations per second of one core with the vectors of a level; 0 where there is no probe. Takes about 5 ms.
+// Floating-point operations per second of one core with the vectors of a level; 0 where there is no probe. Takes about
+// 5 ms.
 inline double peak_flops([[maybe_unused]] std::string_view level) {
   double best = 0;
 #if defined(__x86_64__)

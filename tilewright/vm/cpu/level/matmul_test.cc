@@ -1,5 +1,5 @@
-// The matmul and pack instructions on every level of this machine, against scalar sums in double: all small sizes, strides,
-// broadcasts, dtypes and tiles; and that the bits of a row depend on that row and on b only.
+// The matmul and pack instructions on every level of this machine, against scalar sums in double: all small sizes,
+// strides, broadcasts, dtypes and tiles; and that the bits of a row depend on that row and on b only.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,11 +26,12 @@ struct Problem {
   std::int64_t panel = 0;    // b is packed: 1 stands for the width of the machine
   std::int64_t m_tile = 1 << 30, n_tile = 1 << 30, k_block = 1 << 20;
   std::vector<isa::Word> strip = {};
-  bool bias = false;         // the strip adds stream 4, a row of n floats
+  bool bias = false;  // the strip adds stream 4, a row of n floats
 
   std::string text() const {
-    return fmt::format("batch {} m {} n {} k {} {} a_columns {} b_columns {} one_b {} a_inner {} panel {} tiles {} {} {}", batch, m, n,
-                       k, to_string(dtype), a_columns, b_columns, one_b, a_inner, panel, m_tile, n_tile, k_block);
+    return fmt::format(
+        "batch {} m {} n {} k {} {} a_columns {} b_columns {} one_b {} a_inner {} panel {} tiles {} {} {}", batch, m, n,
+        k, to_string(dtype), a_columns, b_columns, one_b, a_inner, panel, m_tile, n_tile, k_block);
   }
 };
 
@@ -51,7 +52,8 @@ std::unique_ptr<Outcome> run(Machine& machine, const Problem& p, unsigned seed) 
   const DType packed_type = packed_dtype(p.dtype);
   const std::int64_t panel = p.panel != 1 ? p.panel : machine.traits().matmul_panel * 4 / byte_size(packed_type);
   const std::int64_t panels = panel == 0 ? 0 : isa::tiles_of(p.n, panel) * panel * p.k;
-  auto out = std::unique_ptr<Outcome>(new Outcome{Memory(p.dtype, a_count), Memory(p.dtype, b_count), Memory(p.dtype, p.batch * p.m * p.n),
+  auto out = std::unique_ptr<Outcome>(new Outcome{Memory(p.dtype, a_count), Memory(p.dtype, b_count),
+                                                  Memory(p.dtype, p.batch * p.m * p.n),
                                                   Memory(packed_type, p.batch * panels), Memory(DType::kF32, p.n)});
   std::mt19937 random(seed);
   out->a.fill(random, a_count);
@@ -63,11 +65,18 @@ std::unique_ptr<Outcome> run(Machine& machine, const Problem& p, unsigned seed) 
   out->b_row = p.b_columns ? 1 : p.n;
   out->b_step = p.b_columns ? p.k : 1;
   out->b_batch = p.one_b ? 0 : p.k * p.n;
-  const Stream a{.dtype = p.dtype, .buffer = 0, .inner_stride = out->a_step * size, .strides = {out->a_batch * size, out->a_row * size}};
-  const Stream b{.dtype = p.dtype, .buffer = 1, .inner_stride = out->b_step * size, .strides = {out->b_batch * size, out->b_row * size}};
+  const Stream a{.dtype = p.dtype,
+                 .buffer = 0,
+                 .inner_stride = out->a_step * size,
+                 .strides = {out->a_batch * size, out->a_row * size}};
+  const Stream b{.dtype = p.dtype,
+                 .buffer = 1,
+                 .inner_stride = out->b_step * size,
+                 .strides = {out->b_batch * size, out->b_row * size}};
   const Stream c{.dtype = p.dtype, .buffer = 2, .inner_stride = size, .strides = {p.m * p.n * size, p.n * size}};
   const std::int64_t packed_size = byte_size(packed_type);
-  const Stream packed{.dtype = packed_type, .buffer = 3, .inner_stride = packed_size, .strides = {panels * packed_size, 0}};
+  const Stream packed{
+      .dtype = packed_type, .buffer = 3, .inner_stride = packed_size, .strides = {panels * packed_size, 0}};
   std::vector<isa::Word> words;
   std::int64_t n_tile = p.n_tile;
   if (panel != 0) {
@@ -80,7 +89,8 @@ std::unique_ptr<Outcome> run(Machine& machine, const Problem& p, unsigned seed) 
     streams.push_back(c);
     streams.push_back({.buffer = 4, .strides = {0, 0}});
   }
-  const auto more = testing::encode(isa::MatMulFields{p.k, p.m_tile, n_tile, p.k_block, panel}, {p.batch, p.m}, p.n, streams, p.strip);
+  const auto more = testing::encode(isa::MatMulFields{p.k, p.m_tile, n_tile, p.k_block, panel}, {p.batch, p.m}, p.n,
+                                    streams, p.strip);
   words.insert(words.end(), more.begin(), more.end());
   std::byte* buffers[] = {out->a.data(), out->b.data(), out->c.data(), out->packed.data(), out->bias.data()};
   EXPECT_TRUE(machine.run(words, 0, buffers).ok());
@@ -100,8 +110,10 @@ double wrapped(DType dtype, double value) {
   if (is_float(dtype)) return value;
   const auto integer = static_cast<std::int64_t>(value);
   return visit(dtype, [&]<typename T>() {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return value;
-    else return static_cast<double>(static_cast<T>(integer));
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return value;
+    else
+      return static_cast<double>(static_cast<T>(integer));
   });
 }
 
@@ -158,7 +170,14 @@ TEST_P(MatMul, AnyStrides) {
       for (const std::int64_t a_inner : {1, 3}) {
         if (a_columns && a_inner > 1) continue;
         for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI16}) {
-          check(*machine, {.batch = 2, .m = 21, .n = 67, .k = 35, .dtype = dtype, .a_columns = a_columns, .b_columns = b_columns, .a_inner = a_inner});
+          check(*machine, {.batch = 2,
+                           .m = 21,
+                           .n = 67,
+                           .k = 35,
+                           .dtype = dtype,
+                           .a_columns = a_columns,
+                           .b_columns = b_columns,
+                           .a_inner = a_inner});
         }
       }
     }
@@ -171,7 +190,8 @@ TEST_P(MatMul, BatchesMayShareB) {
 }
 
 TEST_P(MatMul, EveryDType) {
-  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kU8, DType::kI16, DType::kI32, DType::kI64}) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kU8, DType::kI16,
+                            DType::kI32, DType::kI64}) {
     for (const std::int64_t panel : {0, 1}) {
       check(*machine, {.m = 11, .n = 75, .k = 33, .dtype = dtype, .panel = panel});
       check(*machine, {.batch = 2, .m = 1, .n = 130, .k = 70, .dtype = dtype, .b_columns = true, .panel = panel});
@@ -182,7 +202,8 @@ TEST_P(MatMul, EveryDType) {
 TEST_P(MatMul, TilesAndBlocksCoverEverything) {
   for (const std::int64_t panel : {0, 1}) {
     for (const std::int64_t k_block : {1, 7, 64}) {
-      check(*machine, {.batch = 2, .m = 37, .n = 203, .k = 100, .panel = panel, .m_tile = 8, .n_tile = 48, .k_block = k_block});
+      check(*machine,
+            {.batch = 2, .m = 37, .n = 203, .k = 100, .panel = panel, .m_tile = 8, .n_tile = 48, .k_block = k_block});
       check(*machine, {.m = 37, .n = 203, .k = 100, .panel = panel, .m_tile = 5, .n_tile = 144, .k_block = k_block});
     }
   }
@@ -220,12 +241,15 @@ TEST_P(MatMul, ARowDependsOnNothingElse) {
       for (const std::int64_t k_block : {1 << 20, 50}) {
         Memory part(DType::kF32, m * kN);
         const std::int64_t width = panel == 0 ? 0 : machine->traits().matmul_panel;
-        const Stream a{.inner_stride = 4, .strides = {kK * 4}}, b{.buffer = 1, .strides = {kN * 4}}, c{.buffer = 2, .strides = {kN * 4}};
+        const Stream a{.inner_stride = 4, .strides = {kK * 4}}, b{.buffer = 1, .strides = {kN * 4}},
+            c{.buffer = 2, .strides = {kN * 4}};
         const Stream packed{.buffer = 3, .strides = {0}};
-        auto words = testing::encode(isa::MatMulFields{kK, 1 + m / 2, 48, k_block, width}, {m}, kN, {a, panel == 0 ? b : packed, c});
+        auto words = testing::encode(isa::MatMulFields{kK, 1 + m / 2, 48, k_block, width}, {m}, kN,
+                                     {a, panel == 0 ? b : packed, c});
         std::byte* buffers[] = {whole->a.data(), whole->b.data(), part.data(), whole->packed.data()};
         ASSERT_TRUE(machine->run(words, 0, buffers).ok());
-        ASSERT_EQ(std::memcmp(part.data(), whole->c.data(), static_cast<std::size_t>(m * kN * 4)), 0) << m << " " << panel;
+        ASSERT_EQ(std::memcmp(part.data(), whole->c.data(), static_cast<std::size_t>(m * kN * 4)), 0)
+            << m << " " << panel;
       }
     }
   }

@@ -1,4 +1,5 @@
-// For tests and benchmarks of contractions: encodes single instructions and holds matrices of any dtype with any strides.
+// For tests and benchmarks of contractions: encodes single instructions and holds matrices of any dtype with any
+// strides.
 #pragma once
 
 #include <cstring>
@@ -54,7 +55,8 @@ std::vector<isa::Word> encode(const Fields& fields, const std::vector<std::int64
 // Elements of a dtype in memory. Canary bytes around them show writes beyond the ends.
 class Memory {
  public:
-  Memory(DType dtype, std::int64_t count) : dtype_(dtype), bytes_(static_cast<std::size_t>(count * byte_size(dtype)) + 2 * kCanary, kFill) {}
+  Memory(DType dtype, std::int64_t count)
+      : dtype_(dtype), bytes_(static_cast<std::size_t>(count * byte_size(dtype)) + 2 * kCanary, kFill) {}
 
   std::byte* data() { return reinterpret_cast<std::byte*>(bytes_.data()) + kCanary; }
   bool intact() const {

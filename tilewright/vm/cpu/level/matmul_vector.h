@@ -1,5 +1,5 @@
-// What the contraction kernels add to the vectors of the level: their shape, multiply-add, and vectors of which only the
-// first lanes exist in memory. Compute types are float, double, uint32_t and uint64_t: integer sums wrap.
+// What the contraction kernels add to the vectors of the level: their shape, multiply-add, and vectors of which only
+// the first lanes exist in memory. Compute types are float, double, uint32_t and uint64_t: integer sums wrap.
 #pragma once
 
 #if defined(__x86_64__)
@@ -10,8 +10,14 @@
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 
-template <> struct VectorOf<std::uint32_t> { using Vec = u32x; };
-template <> struct VectorOf<std::uint64_t> { using Vec = u64x; };
+template <>
+struct VectorOf<std::uint32_t> {
+  using Vec = u32x;
+};
+template <>
+struct VectorOf<std::uint64_t> {
+  using Vec = u64x;
+};
 template <typename T>
 using Vec = VecOf<T>;
 
@@ -25,9 +31,11 @@ inline constexpr int kRows = 6;
 inline constexpr int kVecs = 2;
 inline constexpr int kMaxVecs = 2;
 #endif
-constexpr std::int64_t rows_with(int vectors) { return vectors > kVecs ? 6 : kRows; }
+constexpr std::int64_t rows_with(int vectors) {
+  return vectors > kVecs ? 6 : kRows;
+}
 template <typename T>
-inline constexpr int kPanel = kVecs * kLanes<T>;
+inline constexpr int kPanel = kVecs* kLanes<T>;
 
 // a * b + c; rounded once where the level has the instruction.
 template <typename T>

@@ -20,8 +20,8 @@ void pack_task(const isa::Inst& inst, const TaskContext& context, const isa::Tas
   const std::int64_t depth = inst.dims<isa::PackFields>()[rank - 1];
   target += task.inner_begin / f.panel * depth * f.panel * static_cast<std::int64_t>(sizeof(T));
   source += task.inner_begin * from.inner_stride;
-  pack_panel<T>(reinterpret_cast<T*>(target), f.panel, source, from.dtype(), from.strides()[rank - 1], from.inner_stride,
-                depth, task.inner_end - task.inner_begin);
+  pack_panel<T>(reinterpret_cast<T*>(target), f.panel, source, from.dtype(), from.strides()[rank - 1],
+                from.inner_stride, depth, task.inner_end - task.inner_begin);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Widening, narrowing and panel copies. Unit-stride loops are left to the compiler, which vectorises them; the transposing
-// copy goes through registers, one square of kLanes x kLanes elements at a time.
+// Widening, narrowing and panel copies. Unit-stride loops are left to the compiler, which vectorises them; the
+// transposing copy goes through registers, one square of kLanes x kLanes elements at a time.
 #include "tilewright/vm/cpu/level/pack_copy.h"
 
 #include <cstring>
@@ -21,8 +21,12 @@ template <typename S>
   std::memcpy(to, &value, sizeof(S));
 }
 
-[[gnu::always_inline]] inline float float_from_bits(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
-[[gnu::always_inline]] inline std::uint32_t bits_from_float(float value) { return __builtin_bit_cast(std::uint32_t, value); }
+[[gnu::always_inline]] inline float float_from_bits(std::uint32_t bits) {
+  return __builtin_bit_cast(float, bits);
+}
+[[gnu::always_inline]] inline std::uint32_t bits_from_float(float value) {
+  return __builtin_bit_cast(std::uint32_t, value);
+}
 
 // Scaling by 2^112 moves the exponent and normalises denormals; infinity and nan get the largest exponent back.
 [[gnu::always_inline]] inline float widen_f16(std::uint16_t h) {
@@ -49,7 +53,8 @@ template <typename S>
 }
 
 template <typename S, typename T, typename Convert>
-[[gnu::always_inline]] inline void widen_loop(T* to, const char* from, std::int64_t stride, std::int64_t count, Convert convert) {
+[[gnu::always_inline]] inline void widen_loop(T* to, const char* from, std::int64_t stride, std::int64_t count,
+                                              Convert convert) {
   if (stride == static_cast<std::int64_t>(sizeof(S))) {
     for (std::int64_t i = 0; i < count; ++i) to[i] = convert(read<S>(from + i * static_cast<std::int64_t>(sizeof(S))));
   } else {
@@ -57,7 +62,8 @@ template <typename S, typename T, typename Convert>
   }
 }
 template <typename S, typename T, typename Convert>
-[[gnu::always_inline]] inline void narrow_loop(char* to, std::int64_t stride, const T* from, std::int64_t count, Convert convert) {
+[[gnu::always_inline]] inline void narrow_loop(char* to, std::int64_t stride, const T* from, std::int64_t count,
+                                               Convert convert) {
   if (stride == static_cast<std::int64_t>(sizeof(S))) {
     for (std::int64_t i = 0; i < count; ++i) write<S>(to + i * static_cast<std::int64_t>(sizeof(S)), convert(from[i]));
   } else {
@@ -94,7 +100,8 @@ template <typename T>
 
 // Columns of unit-stride memory become panel rows. `panel` is a multiple of kLanes.
 template <typename T>
-void pack_transposed(T* to, std::int64_t panel, const char* from, std::int64_t n_stride, std::int64_t k, std::int64_t columns) {
+void pack_transposed(T* to, std::int64_t panel, const char* from, std::int64_t n_stride, std::int64_t k,
+                     std::int64_t columns) {
   constexpr int kSize = kLanes<T>;
   for (std::int64_t n = 0; n < panel; n += kSize) {
     for (std::int64_t first = 0; first < k; first += kSize) {
@@ -117,13 +124,15 @@ void pack_transposed(T* to, std::int64_t panel, const char* from, std::int64_t n
 
 // Rows of unit-stride memory are panel rows already. `panel` is a multiple of kLanes.
 template <typename T>
-void copy_rows(T* to, std::int64_t panel, const char* from, std::int64_t k_stride, std::int64_t k, std::int64_t columns) {
+void copy_rows(T* to, std::int64_t panel, const char* from, std::int64_t k_stride, std::int64_t k,
+               std::int64_t columns) {
   const std::int64_t whole = columns / kLanes<T> * kLanes<T>;
   const PartMask<T> part(static_cast<int>(columns - whole));
   for (std::int64_t step = 0; step < k; ++step, to += panel, from += k_stride) {
     const T* row = reinterpret_cast<const T*>(from);
     for (std::int64_t byte = 0; byte < columns * static_cast<std::int64_t>(sizeof(T)); byte += 64) {
-      __builtin_prefetch(from + 8 * k_stride + byte);  // rows may lie a page apart, where the processor does not look ahead
+      __builtin_prefetch(from + 8 * k_stride +
+                         byte);  // rows may lie a page apart, where the processor does not look ahead
     }
     for (std::int64_t n = 0; n < whole; n += kLanes<T>) store<T>(to + n, load<T>(row + n));
     if (whole < panel) store<T>(to + whole, load_part<T>(row + whole, part));
@@ -133,8 +142,8 @@ void copy_rows(T* to, std::int64_t panel, const char* from, std::int64_t k_strid
 
 // As pack_transposed for memory that must be widened first: a few columns at a time go through a small buffer.
 template <typename T>
-void pack_widened(T* to, std::int64_t panel, const char* from, DType dtype, std::int64_t k_stride, std::int64_t n_stride,
-                  std::int64_t k, std::int64_t columns) {
+void pack_widened(T* to, std::int64_t panel, const char* from, DType dtype, std::int64_t k_stride,
+                  std::int64_t n_stride, std::int64_t k, std::int64_t columns) {
   constexpr std::int64_t kStep = 64;
   T buffer[kLanes<T>][kStep];
   for (std::int64_t first = 0; first < k; first += kStep) {
@@ -222,7 +231,8 @@ void narrow_row(char* to, DType dtype, std::int64_t stride, const T* from, std::
   } else {
     switch (dtype) {
       case DType::kBool:
-        return narrow_loop<std::uint8_t>(to, stride, from, count, [](T v) { return static_cast<std::uint8_t>(v != 0); });
+        return narrow_loop<std::uint8_t>(to, stride, from, count,
+                                         [](T v) { return static_cast<std::uint8_t>(v != 0); });
       case DType::kI8:
       case DType::kU8:
         return narrow_loop<std::uint8_t>(to, stride, from, count, [](T v) { return static_cast<std::uint8_t>(v); });
@@ -231,7 +241,8 @@ void narrow_row(char* to, DType dtype, std::int64_t stride, const T* from, std::
       case DType::kI32:
         return narrow_loop<std::uint32_t>(to, stride, from, count, [](T v) { return static_cast<std::uint32_t>(v); });
       default:
-        return narrow_loop<std::uint64_t>(to, stride, from, count, [](T v) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(v)); });
+        return narrow_loop<std::uint64_t>(to, stride, from, count,
+                                          [](T v) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(v)); });
     }
   }
 }
@@ -254,10 +265,10 @@ void pack_panel(T* to, std::int64_t panel, const char* from, DType dtype, std::i
   }
 }
 
-#define TW_COPIES(T)                                                                                            \
-  template void widen_row(T* to, const char* from, DType dtype, std::int64_t stride, std::int64_t count);       \
-  template void narrow_row(char* to, DType dtype, std::int64_t stride, const T* from, std::int64_t count);      \
-  template void pack_panel(T* to, std::int64_t panel, const char* from, DType dtype, std::int64_t k_stride,     \
+#define TW_COPIES(T)                                                                                        \
+  template void widen_row(T* to, const char* from, DType dtype, std::int64_t stride, std::int64_t count);   \
+  template void narrow_row(char* to, DType dtype, std::int64_t stride, const T* from, std::int64_t count);  \
+  template void pack_panel(T* to, std::int64_t panel, const char* from, DType dtype, std::int64_t k_stride, \
                            std::int64_t n_stride, std::int64_t k, std::int64_t columns)
 TW_COPIES(float);
 TW_COPIES(double);

@@ -1,5 +1,5 @@
-// Copies between tensors of any dtype and the compute types of the contraction kernels (float, double, uint32_t, uint64_t):
-// rows widened, rows narrowed, and panels of b: to[k][panel] with zeros beyond the columns that exist.
+// Copies between tensors of any dtype and the compute types of the contraction kernels (float, double, uint32_t,
+// uint64_t): rows widened, rows narrowed, and panels of b: to[k][panel] with zeros beyond the columns that exist.
 #pragma once
 
 #include "tilewright/vm/cpu/level/level.h"
