@@ -1,5 +1,6 @@
 #include "tilewright/runtime/runner.h"
 
+#include <fmt/format.h>
 #include <time.h>
 
 #include <algorithm>
@@ -15,6 +16,30 @@ std::int64_t thread_ns() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+// Bytes in front of the first element, where negative strides lead.
+std::int64_t reach_back(const View& view) {
+  std::int64_t elements = 0;
+  for (int axis = 0; axis < view.rank; ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    if (view.sizes[i] == 0) return 0;
+    elements += (view.sizes[i] - 1) * std::max<std::int64_t>(-view.strides[i], 0);
+  }
+  return elements * byte_size(view.dtype);
+}
+
+// Whether the byte offsets of all elements fit 63 bits and none lies in front of the first.
+bool reaches_only_forward(const View& view) {
+  std::int64_t last = byte_size(view.dtype);
+  for (int axis = 0; axis < view.rank; ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    std::int64_t step = 0;
+    if (view.sizes[i] <= 1) continue;
+    if (view.strides[i] < 0 || __builtin_mul_overflow(view.sizes[i] - 1, view.strides[i], &step)) return false;
+    if (__builtin_mul_overflow(step, byte_size(view.dtype), &step) || __builtin_add_overflow(last, step, &last)) return false;
+  }
+  return true;
 }
 
 // Bytes from the first element to behind the last one.
@@ -87,6 +112,9 @@ std::unique_ptr<Runner::Context> Runner::take_context() {
 
 void Runner::return_context(std::unique_ptr<Context> context) {
   for (Tensor& tensor : context->dynamic) tensor = Tensor();
+  for (auto& pack : context->packs) pack.reset();  // or a replaced weight would live as long as the context
+  context->arena.end_call(context->arena_bytes);
+  context->arena_bytes = 0;
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(context));
 }
@@ -115,15 +143,19 @@ Status Runner::Call::run(std::span<const TensorArg> inputs, std::span<const DimV
   TW_TRY(bind_symbols(inputs, scalars, outer));
   TW_TRY(check_axes(inputs));
   TW_TRY(pack_weights(inputs));
-  c_.state.placed.assign(plan_.values.size(), 0);
-  c_.state.direct.assign(plan_.outputs.size(), 0);
-  c_.state.blocks.clear();
-  c_.state.allocator.reset();
+  reset_state();
   for (std::size_t segment = 0; segment < plan_.segments.size(); ++segment) {
     TW_TRY(run_segment(segment));
     if (segment + 1 < plan_.segments.size()) TW_TRY(run_host_step(plan_.segments[segment].end));
   }
   return {};
+}
+
+void Runner::Call::reset_state() {
+  c_.state.placed.assign(plan_.values.size(), 0);
+  c_.state.direct.assign(plan_.outputs.size(), 0);
+  c_.state.blocks.clear();
+  c_.state.allocator.reset();
 }
 
 Status Runner::Call::set_inputs(std::span<const TensorArg> inputs) {
@@ -145,11 +177,12 @@ Status Runner::Call::set_inputs(std::span<const TensorArg> inputs) {
     view.buffer = value.buffer;
     view.dtype = arg.dtype;
     view.rank = static_cast<std::int8_t>(arg.rank);
-    view.offset = 0;
     view.sizes = arg.sizes;
     view.strides = arg.strides;
-    c_.buffers[value.buffer] = arg.data;
-    c_.buffer_bytes[value.buffer] = extent(view);
+    drop_idle_strides(view);
+    view.offset = reach_back(view);
+    c_.buffers[value.buffer] = arg.data - view.offset;
+    c_.buffer_bytes[value.buffer] = view.offset + extent(view);
   }
   return {};
 }
@@ -266,6 +299,10 @@ Status Runner::Call::start_output(std::uint32_t output) {
   set_contiguous(view);
   for (std::size_t axis = 0; axis < plan.strides.size(); ++axis) view.strides[axis] = c_.dims[plan.strides[axis]].integer;
   const auto rank = static_cast<std::size_t>(view.rank);
+  if (!reaches_only_forward(view)) {
+    return fail(ErrorKind::kShapeMismatch, "output {}: sizes [{}] and strides [{}] reach beyond any memory", output,
+                fmt::join(view.sizes.data(), view.sizes.data() + rank, ", "), fmt::join(view.strides.data(), view.strides.data() + rank, ", "));
+  }
   auto memory = sink_.allocate(output, view.dtype, {view.sizes.data(), rank}, {view.strides.data(), rank});
   if (!memory.ok()) return std::move(memory).error();
   c_.buffers[plan.buffer] = *memory;
@@ -315,6 +352,7 @@ Status Runner::Call::run_segment(std::size_t segment) {
   if (!c_.arena.ensure(bound->arena_bytes)) {
     return fail(ErrorKind::kOutOfMemory, "the call needs {} bytes, the arena holds {}", bound->arena_bytes, c_.arena.capacity());
   }
+  c_.arena_bytes = std::max(c_.arena_bytes, bound->arena_bytes);
   c_.buffers[0] = c_.arena.base();
   if (bound->program.words.empty()) return {};
   stats().launches.fetch_add(1, std::memory_order_relaxed);

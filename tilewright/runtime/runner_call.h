@@ -9,6 +9,7 @@ struct Runner::Context {
   Context(const Plan& plan, const BackendTraits& traits);
 
   Arena arena;
+  std::int64_t arena_bytes = 0;                // that this call used
   Binder binder;
   BindState state;
   std::vector<DimValue> dims;
@@ -28,8 +29,10 @@ class Runner::Call {
       : runner_(runner), plan_(runner.plan_), c_(context), sink_(sink), host_(host) {}
 
   Status run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, const Outer* outer);
+  Result<std::vector<isa::Program>> encode(std::span<const TensorArg> inputs, std::span<const DimValue> scalars);
 
  private:
+  void reset_state();
   Status set_inputs(std::span<const TensorArg> inputs);
   Status bind_symbols(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, const Outer* outer);
   Status check_axes(std::span<const TensorArg> inputs);

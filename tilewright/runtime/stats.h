@@ -16,7 +16,6 @@ struct Stats {
   std::atomic<std::int64_t> host_calls{0};
   std::atomic<std::int64_t> weights_packed{0};
   std::atomic<std::int64_t> packed_bytes{0};
-  std::atomic<std::int64_t> arena_bytes{0};         // high water of all contexts
   std::atomic<std::int64_t> cached_program_bytes{0};
 
   // The last kSamples encode times, in nanoseconds.
