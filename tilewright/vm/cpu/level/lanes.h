@@ -12,8 +12,8 @@ TW_INLINE void stage(StripRun& run, Vectors& v) {
 TW_INLINE void unstage(const StripRun& run, Vectors& v) {
   each(v, [&](f32x& x, int k) TW_LAMBDA { x = load<float>(run.staging[0] + k * kVectorBytes); });
 }
-template <typename T, bool one, bool tail>
-TW_INLINE void stage_operand(StripRun& run, const Operand<T, one, tail>& operand, Vectors& v) {
+template <typename T, bool one, Way way>
+TW_INLINE void stage_operand(StripRun& run, const Operand<T, one, way>& operand, Vectors& v) {
   each(v, [&](f32x&, int k) TW_LAMBDA { store<T>(run.staging[1] + k * kVectorBytes, operand.get(run, k)); });
 }
 

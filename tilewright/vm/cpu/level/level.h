@@ -41,7 +41,8 @@ inline constexpr int kStripBytes = kVectorBytes * kStripVectors;
 // ---- Strip programs ---------------------------------------------------------------------------------------------------
 // Runs `code` at the elements first .. first + count - 1 of `run`. Accumulators are folded to one vector at the address of
 // their stream where its mask is 0, and are kept per element where the mask is set.
-void run_strip_range(const isa::Word* code, StripRun& run, std::int64_t first, std::int64_t count, bool streaming = false);
+enum class Reach { kNear, kFar, kStreaming };  // far: operands are prefetched; streaming: results bypass the cache, too
+void run_strip_range(const isa::Word* code, StripRun& run, std::int64_t first, std::int64_t count, Reach reach = Reach::kNear);
 void run_strip(const isa::Word* code, StripRun& run, std::int64_t count);
 void fill_strip_tables();  // before the first run; level_table() does it
 

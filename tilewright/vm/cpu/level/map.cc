@@ -7,6 +7,7 @@ namespace tilewright::vm::cpu::TW_LEVEL {
 
 namespace {
 
+inline constexpr std::int64_t kFarElements = 96 << 10;                            // operands beyond L2
 inline constexpr std::int64_t kStreamingElements = (std::int64_t{6} << 20) / 4;  // from about 6 MB of output
 
 // The task's index with the first row in the place of the last outer dim.
@@ -15,10 +16,10 @@ void first_row(std::int64_t* index, const isa::Task& task, int rank) {
   if (rank > 0) index[rank - 1] = task.row_begin;
 }
 
-bool is_large(const isa::Inst& inst, const std::int64_t* dims) {
+Reach reach_of(const isa::Inst& inst, const std::int64_t* dims) {
   std::int64_t elements = inst.inner();
   for (int d = 0; d < inst.rank(); ++d) elements *= dims[d];
-  return elements >= kStreamingElements;
+  return elements < kFarElements ? Reach::kNear : elements < kStreamingElements ? Reach::kFar : Reach::kStreaming;
 }
 
 }  // namespace
@@ -33,12 +34,12 @@ void exec_Map(const isa::Inst& inst, const TaskContext& context, std::int64_t nu
   row_steps(steps, streams);
   StripRun run;
   place_row(run, streams, context, index, 0, task.inner_begin);
-  const bool streaming = is_large(inst, inst.dims<isa::MapFields>());
+  const Reach reach = reach_of(inst, inst.dims<isa::MapFields>());
   for (std::int64_t row = task.row_begin; row < task.row_end; ++row) {
-    run_strip_range(phase.code(), run, 0, task.inner_end - task.inner_begin, streaming);
+    run_strip_range(phase.code(), run, 0, task.inner_end - task.inner_begin, reach);
     for (int s = 0; s < streams.count; ++s) run.address[s] += steps[s];
   }
-  if (streaming) stream_fence();
+  if (reach == Reach::kStreaming) stream_fence();
 }
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

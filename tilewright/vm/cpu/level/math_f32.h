@@ -46,14 +46,12 @@ struct Exponential {
     return scale(fma(product, rest, product), exponent);
   }
 };
-// e ** (x + low) * 2 ** bias. `precise` takes the rounding of the table into account, too.
-template <int bias = 0, bool precise = false>
-TW_INLINE Exponential exponential(f32x x, f32x low) {
-  x = clamp(x, -150.0f, 100.0f);
+// e ** x * 2 ** bias for -40000 <= x <= 40000; others have to be clamped
+template <int bias = 0>
+TW_INLINE Exponential exponential(f32x x) {
   const f32x shifted = fma(x, f32(16 * kLog2E), f32(kMagic));
   const f32x n = shifted - f32(kMagic);
-  if constexpr (precise) low = low + look_up16(kExp2SixteenthsRest, (i32x)shifted);
-  const f32x r = fnma(n, f32(kLn2Low / 16), fnma(n, f32(kLn2High / 16), x)) + low;
+  const f32x r = fnma(n, f32(kLn2Low / 16), fnma(n, f32(kLn2High / 16), x));
   const f32x rest = fma(r * r, polynomial(r, 0x1.00022ap-1f, 0x1.555642p-3f), r);
   return {look_up16(kExp2Sixteenths, (i32x)shifted), rest, fma(n, f32(0.0625f), f32(bias))};
 }
@@ -87,39 +85,40 @@ TW_INLINE f32x inverse_of_one_plus(f32x e) {
   return fma(guess, rest, guess);
 }
 
-// Interval of |x|, see math_tables.h.
-TW_INLINE i32x interval(f32x magnitude, int last) {
-  const i32x shifted = (i32x)_mm512_srli_epi32((__m512i)magnitude, 21);
-  const i32x number = (i32x)_mm512_max_epi32((__m512i)shifted, (__m512i)i32(495));
-  return (i32x)_mm512_min_epi32((__m512i)number, (__m512i)i32(495 + last)) - i32(495);
-}
-#define TW_TABLE_FUNCTION(Name, t, top, index)                                                             \
-  f32x y = fma(t, top, look_up32(k##Name##4, index));                                                      \
-  y = fma(t, y, look_up32(k##Name##3, index));                                                             \
-  y = fma(t, y, look_up32(k##Name##2, index)), y = fma(t, y, look_up32(k##Name##1, index));                \
-  y = fma(t, y, look_up32(k##Name##0, index));
+// The place of 0 <= a < 32 in the tables.
+TW_INLINE i32x interval(f32x a) { return (i32x)_mm512_srli_epi32((__m512i)max_or_second(f32(0.109375f), a), 21); }
+#define TW_TABLE_FUNCTION(Name, a)                                                                                  \
+  const i32x index = interval(a);                                                                                   \
+  const f32x t = a - look_up32(k##Name##Center, index);                                                             \
+  f32x y = fma(t, look_up32(k##Name##5, index), look_up32(k##Name##4, index));                                      \
+  y = fma(t, y, look_up32(k##Name##3, index)), y = fma(t, y, look_up32(k##Name##2, index));                         \
+  y = fma(t, y, look_up32(k##Name##1, index)), y = fma(t, y, look_up32(k##Name##0, index));
 
 TW_INLINE f32x tanh(f32x x) {
-  const f32x magnitude = min_or_second(f32(16.0f), abs(x));
-  const i32x index = interval(magnitude, 31);
-  const f32x t = magnitude - look_up32(kTanhCenter, index);
-  TW_TABLE_FUNCTION(Tanh, t, look_up32(kTanh5, index), index)
+  const f32x a = min_or_second(f32(16.0f), abs(x));
+  TW_TABLE_FUNCTION(Tanh, a)
   return (f32x)((i32x)y | sign_bit(x));
 }
 TW_INLINE f32x erf(f32x x) {
-  const f32x magnitude = min_or_second(f32(16.0f), abs(x));
-  const i32x index = interval(magnitude, 31);
-  const f32x t = magnitude - look_up32(kErfCenter, index);
-  TW_TABLE_FUNCTION(Erf, t, look_up32(kErf5, index), index)
+  const f32x a = min_or_second(f32(16.0f), abs(x));
+  TW_TABLE_FUNCTION(Erf, a)
   return (f32x)((i32x)y | sign_bit(x));
 }
-// erfc(a / sqrt 2) * exp(a * a / 2) / 2 for 0 <= a <= 16.5; the exact value is e ** rest times the result.
-TW_INLINE f32x normal_tail(f32x a, f32x& rest) {
-  rest = f32x{};
-  const i32x index = interval(a, 31);
-  const f32x t = a - look_up32(kNormalTailCenter, index);
-  TW_TABLE_FUNCTION(NormalTail, t, fma(t, look_up32(kNormalTail6, index), look_up32(kNormalTail5, index)), index)
-  return y;
+
+// a * Phi(-a) * 2 ** bias for 0 <= a <= 16.5: a slow function, from a table, times e ** (-a * a / 2), whose reduction works
+// on a * a and what the square's rounding left out.
+template <int bias>
+TW_INLINE f32x gelu_tail(f32x a) {
+  TW_TABLE_FUNCTION(GeluTail, a)
+  const f32x square = a * a;
+  const f32x shifted = fma(square, f32(-8 * kLog2E), f32(kMagic));
+  const f32x n = shifted - f32(kMagic);
+  const f32x r = fma(n, f32(kLn2High / 8), square) + fma(n, f32(kLn2Low / 8), fms(a, a, square));
+  const f32x rest = r * polynomial(r, -0.5f, 0x1.00022ap-3f, -0x1.55574ep-6f);  // e ** (-r / 2) - 1
+  return Exponential{look_up16(kExp2Sixteenths, (i32x)shifted), rest, fma(n, f32(0.0625f), f32(bias))}.times(y);
+}
+TW_INLINE f32x nan_where_minus_inf(f32x y, f32x x) {
+  return _mm512_fixupimm_ps(y, x, _mm512_set1_epi32(0x00030000), 0);
 }
 #undef TW_TABLE_FUNCTION
 
@@ -137,16 +136,17 @@ struct Exponential {
   TW_INLINE f32x value() const { return scale_by_integer(f32(1.0f) + rest, exponent); }
   TW_INLINE f32x times(f32x factor) const { return scale_by_integer(fma(factor, rest, factor), exponent); }
 };
-// e ** (x + low) * 2 ** bias
-template <int bias = 0, bool precise = false>
+// e ** (x + low) * 2 ** bias for -150 <= x <= 100; others have to be clamped
+template <int bias = 0>
 TW_INLINE Exponential exponential(f32x x, f32x low) {
-  x = clamp(x, -150.0f, 100.0f);
   const f32x shifted = fma(x, f32(kLog2E), f32(kMagic));
   const f32x n = shifted - f32(kMagic);
   const f32x r = fnma(n, f32(kLn2Low), fnma(n, f32(kLn2High), x)) + low;
   const f32x tail = polynomial(r, 0x1.fffffcp-2f, 0x1.555490p-3f, 0x1.5558bcp-5f, 0x1.123b5ap-7f, 0x1.6a4440p-10f);
   return {fma(r * r, tail, r), (i32x)shifted - ((i32x)f32(kMagic) - i32(bias))};
 }
+template <int bias = 0>
+TW_INLINE Exponential exponential(f32x x) { return exponential<bias>(x, f32(-0.0f)); }  // adding -0 changes nothing
 // 2 ** (x + low) * 2 ** bias
 template <int bias = 0>
 TW_INLINE f32x exp2(f32x x, f32x low) {
@@ -185,7 +185,7 @@ TW_INLINE f32x tanh(f32x x) {
   const f32x a = abs(x);
   const f32x s = x * x;
   const f32x small = fma(x * s, polynomial(s, -0x1.555534p-2f, 0x1.110758p-3f, -0x1.b84184p-5f, 0x1.5241f8p-6f, -0x1.7644e0p-8f), x);
-  const f32x e = exponential(min_or_second(f32(20.0f), a) * f32(2.0f), f32x{}).value();
+  const f32x e = exponential(min_or_second(f32(20.0f), a) * f32(2.0f)).value();
   const f32x large = f32(1.0f) - f32(2.0f) / (e + f32(1.0f));
   return select((i32x)(a < f32(0.625f)), small, (f32x)((i32x)large | sign_bit(x)));
 }
@@ -212,10 +212,21 @@ TW_INLINE f32x erf(f32x x) {
   return select((i32x)(a < f32(1.0f)), small, (f32x)((i32x)large | sign_bit(x)));
 }
 
+// a * Phi(-a) * 2 ** bias for 0 <= a <= 16.5; what rounding took from a * a goes into the exponential.
+template <int bias>
+TW_INLINE f32x gelu_tail(f32x a) {
+  f32x rest;
+  const f32x slow = normal_tail(a, rest) * a;
+  const f32x square = a * a;
+  return exponential<bias>(square * f32(-0.5f), fma(fms(a, a, square), f32(-0.5f), rest)).times(slow);
+}
+TW_INLINE f32x nan_where_minus_inf(f32x y, f32x x) { return y + min_or_second(f32x{}, x) * f32x{}; }
+
 #endif
 
 
-TW_INLINE f32x exp(f32x x) { return exponential(x, f32x{}).value(); }
+TW_INLINE f32x exp(f32x x) { return exponential(clamp(x, -150.0f, 100.0f)).value(); }
+TW_INLINE f32x exp_of_negative(f32x x) { return exponential(max_or_second(f32(-150.0f), x)).value(); }  // x <= 0 or nan
 TW_INLINE f32x exp2(f32x x) { return exp2(x, f32x{}); }
 
 TW_INLINE f32x expm1(f32x x) {
@@ -312,44 +323,26 @@ TW_INLINE f32x log1p(f32x x) {
 }
 
 TW_INLINE f32x sigmoid(f32x x) {
-  const f32x e = exp(-abs(x));
+  const f32x e = exponential(-min_or_second(f32(150.0f), abs(x))).value();
   return select((i32x)(x < f32x{}), e, f32(1.0f)) * inverse_of_one_plus(e);
 }
 
-// Functions whose lower tail is x times a small number carry that number with a factor of 2^32, so that it keeps its digits
-// where it is a denormal and the product is not yet.
+// Functions x * s(x) with s(x) + s(-x) = 1 are max(x, 0) - a * s(-a), a = |x|: no digits cancel. The small tail carries a
+// factor of 2^32, so that s(-a) keeps its digits where it is a denormal and the product is not yet. The formulas give nan
+// at -inf, and so do these.
 inline constexpr int kTailBias = 32;
-inline constexpr float kTailUnit = 0x1p-32f;
+TW_INLINE f32x without_tail(f32x x, f32x tail) {
+  return nan_where_minus_inf(fnma(tail, f32(0x1p-32f), max_or_second(f32x{}, x)), x);
+}
 
 TW_INLINE f32x silu(f32x x) {
-  const f32x e = exponential<kTailBias>(-abs(x), f32x{}).value();
-  const f32x y = x * inverse_of_one_plus(e * f32(kTailUnit));
-  return select((i32x)(x < f32x{}), y * e * f32(kTailUnit), y);
+  const f32x a = min_or_second(f32(150.0f), abs(x));
+  const f32x e = exponential<kTailBias>(-a).value();
+  return without_tail(x, a * inverse_of_one_plus(e * f32(0x1p-32f)) * e);
 }
 
-#if !defined(TW_LEVEL_AVX512)
-TW_INLINE f32x normal_near_zero(f32x x) {  // Phi(x) for |x| <= 0.6
-  return fma(x, polynomial(x * x, 0x1.988454p-2f, -0x1.10593ep-4f, 0x1.473f1ap-7f, -0x1.462f4cp-10f, 0x1.8cfee0p-13f), f32(0.5f));
-}
-#endif
-
-// x * Phi(x). The lower tail of the normal distribution is exp(-x*x/2) times a slow function; the rounding of x*x goes
-// into the exponential, so that the tail is right far out.
-TW_INLINE f32x gelu(f32x x) {
-  const f32x a = min_or_second(f32(16.5f), abs(x));
-  const f32x s = a * a;
-  const f32x low = fms(a, a, s);
-  const i32x negative = (i32x)(x < f32x{});
-  f32x rest;
-  const f32x slow = normal_tail(a, rest);
-  const f32x tail = exponential<kTailBias, true>(s * f32(-0.5f), fma(low, f32(-0.5f), rest)).times(select(negative, slow * a, slow));
-  // x * 0 is nan for the infinite x whose product with the tail has no value
-  f32x y = select(negative, fnma(tail, f32(kTailUnit), x * f32x{}), x * fnma(tail, f32(kTailUnit), f32(1.0f)));
-#if !defined(TW_LEVEL_AVX512)
-  y = select((i32x)(a < f32(0.5f)), x * normal_near_zero(x), y);
-#endif
-  return y;
-}
+// x * Phi(x)
+TW_INLINE f32x gelu(f32x x) { return without_tail(x, gelu_tail<kTailBias>(min_or_second(f32(16.5f), abs(x)))); }
 
 // x * sigmoid(2u), u = sqrt(2 / pi) * (x + 0.044715 x^3); the exponent -2u log2(e) is carried in two floats.
 TW_INLINE f32x gelu_tanh(f32x x) {
@@ -367,8 +360,7 @@ TW_INLINE f32x gelu_tanh(f32x x) {
   const f32x z = a * sum;
   const f32x z_low = fma(a, sum_low, fms(a, sum, z));
   const f32x e = exp2<kTailBias>(z, z_low);
-  const f32x y = x * inverse_of_one_plus(e * f32(kTailUnit));
-  return select((i32x)(x < f32x{}), y * e * f32(kTailUnit), y);
+  return without_tail(x, a * inverse_of_one_plus(e * f32(0x1p-32f)) * e);
 }
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

@@ -1,7 +1,6 @@
 // Layer norm and RMS norm of f32 rows. The row is read, centred on its mean, and only then squared, so that a large mean
 // costs no digits. Rows that fit the registers are read once; longer rows are read from L1 after the first pass. Sums of
 // more than kFoldElements go to double block by block.
-#include "tilewright/vm/cpu/level/reduction.h"
 #include "tilewright/vm/cpu/level/row_phases.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
@@ -23,10 +22,8 @@ struct Norm {
   std::int64_t rows, n;
 };
 
-TW_INLINE float sum_lanes(f32x v) { return reduce_lanes<ReduceKind::kSum, float>(v); }
-
-TW_INLINE float inverse_deviation(double sum_of_squares, std::int64_t n, float eps) {
-  return static_cast<float>(1 / __builtin_sqrt(sum_of_squares / static_cast<double>(n) + static_cast<double>(eps)));
+TW_INLINE float inverse_deviation(double sum_of_squares, double inverse_n, float eps) {
+  return 1.0f / __builtin_sqrtf(static_cast<float>(sum_of_squares * inverse_n + static_cast<double>(eps)));
 }
 
 template <bool has_weight, bool has_bias>
@@ -49,6 +46,7 @@ TW_INLINE f32x affine(const Norm& norm, f32x x, std::int64_t i, const FirstLanes
 template <int vectors, bool centred, bool has_weight, bool has_bias>
 void short_rows(const Norm& norm) {
   const FirstLanes last(norm.n - (vectors - 1) * kVectorFloats);
+  const double inverse_n = 1.0 / static_cast<double>(norm.n);
   for (std::int64_t r = 0; r < norm.rows; ++r) {
     const float* in = norm.from.row(r);
     float* out = norm.to.row(r);
@@ -60,7 +58,7 @@ void short_rows(const Norm& norm) {
       f32x sum[2] = {x[0], f32x{}};
 #pragma GCC unroll 24
       for (int k = 1; k < vectors; ++k) sum[k % 2] = sum[k % 2] + x[k];
-      const f32x mean = f32(sum_lanes(sum[0] + sum[1]) / static_cast<float>(norm.n));
+      const f32x mean = f32(static_cast<float>(static_cast<double>(sum_lanes(sum[0] + sum[1])) * inverse_n));
 #pragma GCC unroll 24
       for (int k = 0; k < vectors; ++k) x[k] = x[k] - mean;
       x[vectors - 1] = last.keep(x[vectors - 1], f32x{});
@@ -68,7 +66,7 @@ void short_rows(const Norm& norm) {
     f32x squares[2] = {x[0] * x[0], f32x{}};
 #pragma GCC unroll 24
     for (int k = 1; k < vectors; ++k) squares[k % 2] = fma(x[k], x[k], squares[k % 2]);
-    const f32x scale = f32(inverse_deviation(static_cast<double>(sum_lanes(squares[0] + squares[1])), norm.n, norm.eps));
+    const f32x scale = f32(inverse_deviation(static_cast<double>(sum_lanes(squares[0] + squares[1])), inverse_n, norm.eps));
 #pragma GCC unroll 24
     for (int k = 0; k < vectors - 1; ++k) {
       store<float>(out + k * kVectorFloats, affine<has_weight, has_bias>(norm, x[k] * scale, k * kVectorFloats));
@@ -107,11 +105,12 @@ double row_sum(const float* in, std::int64_t n, f32x shift) {
 
 template <bool centred, bool has_weight, bool has_bias>
 void long_rows(const Norm& norm) {
+  const double inverse_n = 1.0 / static_cast<double>(norm.n);
   for (std::int64_t r = 0; r < norm.rows; ++r) {
     const float* in = norm.from.row(r);
     float* out = norm.to.row(r);
-    const f32x mean = centred ? f32(static_cast<float>(row_sum<false>(in, norm.n, f32x{}) / static_cast<double>(norm.n))) : f32x{};
-    const f32x scale = f32(inverse_deviation(row_sum<true>(in, norm.n, mean), norm.n, norm.eps));
+    const f32x mean = centred ? f32(static_cast<float>(row_sum<false>(in, norm.n, f32x{}) * inverse_n)) : f32x{};
+    const f32x scale = f32(inverse_deviation(row_sum<true>(in, norm.n, mean), inverse_n, norm.eps));
     std::int64_t i = 0;
     for (; i + kVectorFloats <= norm.n; i += kVectorFloats) {
       store<float>(out + i, affine<has_weight, has_bias>(norm, (load<float>(in + i) - mean) * scale, i));

@@ -59,6 +59,7 @@ TW_INLINE VecOf<T> combine(VecOf<T> a, VecOf<T> b) {
 // All lanes to one. The order is fixed: halves, quarters, ..
 template <ReduceKind kind, typename T>
 TW_INLINE T reduce_lanes(VecOf<T> v) {
+  if constexpr (__is_same(T, float) && (kind == ReduceKind::kSum || kind == ReduceKind::kSumSquare)) return sum_lanes(v);
   for (int distance = kLanes<T> / 2; distance > 0; distance /= 2) {
     MaskOf<T> from;
     for (int i = 0; i < kLanes<T>; ++i) from[i] = i ^ distance;

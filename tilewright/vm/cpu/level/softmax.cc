@@ -2,7 +2,6 @@
 // short rows overlap in the core and none waits for its own sums; longer rows take three passes over memory that is in L1
 // after the first. Sums of more than kFoldElements go to double block by block.
 #include "tilewright/vm/cpu/level/math_f32.h"
-#include "tilewright/vm/cpu/level/reduction.h"
 #include "tilewright/vm/cpu/level/row_phases.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
@@ -11,9 +10,8 @@ namespace {
 
 inline constexpr std::int64_t kFoldElements = 4096;
 
-TW_INLINE f32x larger(f32x a, f32x b) { return combine<ReduceKind::kMax, float>(a, b); }
-TW_INLINE float sum_lanes(f32x v) { return reduce_lanes<ReduceKind::kSum, float>(v); }
-TW_INLINE float max_lanes(f32x v) { return reduce_lanes<ReduceKind::kMax, float>(v); }
+// A nan may be lost here: it comes back with the exponential of its element, through the sum.
+TW_INLINE f32x larger(f32x a, f32x b) { return max_or_second(a, b); }
 
 // Rows of exactly `vectors` vectors, the last one partial or full.
 template <int vectors, bool logarithm>
@@ -35,7 +33,7 @@ void short_rows(const RowStream& from, const RowStream& to, std::int64_t rows, s
 #pragma GCC unroll 8
     for (int k = 0; k < vectors; ++k) {
       x[k] = x[k] - top;
-      e[k] = exp(x[k]);
+      e[k] = exp_of_negative(x[k]);
       sum = sum + (k == vectors - 1 ? last.keep(e[k], f32x{}) : e[k]);
     }
     const float total = sum_lanes(sum);
@@ -72,13 +70,13 @@ double exp_sum(const float* in, float* out, std::int64_t n, float top) {
     f32x a{}, b{};
     std::int64_t i = begin;
     for (; i + 2 * kVectorFloats <= end; i += 2 * kVectorFloats) {
-      const f32x first = exp(load<float>(in + i) - shift), second = exp(load<float>(in + i + kVectorFloats) - shift);
+      const f32x first = exp_of_negative(load<float>(in + i) - shift), second = exp_of_negative(load<float>(in + i + kVectorFloats) - shift);
       if constexpr (stores) store<float>(out + i, first), store<float>(out + i + kVectorFloats, second);
       a = a + first, b = b + second;
     }
     for (; i < end; i += kVectorFloats) {
       const FirstLanes lanes(end - i < kVectorFloats ? end - i : kVectorFloats);
-      const f32x value = exp(lanes.load(in + i, f32x{}) - shift);
+      const f32x value = exp_of_negative(lanes.load(in + i, shift) - shift);
       if constexpr (stores) lanes.store(out + i, value);
       a = a + lanes.keep(value, f32x{});
     }

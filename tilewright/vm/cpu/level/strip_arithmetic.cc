@@ -83,8 +83,7 @@ struct Unary {
 
 template <StripOp op, isa::StripShape shape, Lane lane>
 void fill_lane(StripTables& tables) {
-  constexpr Handler h = handler<Unary<op, lane>>;
-  tables.set(isa::strip_opcode(op, lane), h, h, h);
+  tables.set(isa::strip_opcode(op, lane), handler<Unary<op, lane>>);
 }
 
 }  // namespace

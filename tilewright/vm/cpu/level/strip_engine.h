@@ -1,7 +1,7 @@
 // The strip engine. A strip program runs on eight vectors that stay in registers from instruction to instruction: every
 // handler has them as arguments and ends with a tail call to the handler of the next instruction, found by its opcode
-// in a table. Two more tables serve the same programs: `tail` has handlers that touch only the elements of the last,
-// partial strip, `streaming` stores past the cache. End moves to the next strip, so a run is one call.
+// in a table. More tables serve the same programs: in `tail` handlers touch only the elements of the last, partial strip; in
+// `far` they prefetch their own stream; `streaming` also stores past the cache. End moves to the next strip: a run is one call.
 // Hot: no allocation, no call out of a handler except into libm.
 // Where tail calls cannot be had (no optimiser, sanitizers), handlers return and a loop calls the next (TW_STRIP_LOOP).
 #pragma once
@@ -79,12 +79,20 @@ using TableEntry = Handler;
 #else
 using TableEntry = HandlerEntry;
 #endif
-struct StripTables {
-  TableEntry plain[kTableSize], tail[kTableSize], streaming[kTableSize];
+// How a handler reaches memory. Prefetching costs a quarter of a cheap chain in L1 and is indispensable from L3 on, where
+// a strip is too long for the core to look ahead into the next one.
+enum class Way { kPlain, kTail, kFar, kStreaming };
 
-  void set(int opcode, Handler plain_handler, Handler tail_handler, Handler streaming_handler) {
+struct StripTables {
+  TableEntry plain[kTableSize], tail[kTableSize], far[kTableSize], streaming[kTableSize];
+
+  // For operations without memory, or whose memory is always near.
+  void set(int opcode, Handler handler) { set(opcode, handler, handler, handler, handler); }
+  void set(int opcode, Handler plain_handler, Handler tail_handler) { set(opcode, plain_handler, tail_handler, plain_handler, plain_handler); }
+  void set(int opcode, Handler plain_handler, Handler tail_handler, Handler far_handler, Handler streaming_handler) {
     plain[opcode] = TableEntry{plain_handler};
     tail[opcode] = TableEntry{tail_handler};
+    far[opcode] = TableEntry{far_handler};
     streaming[opcode] = TableEntry{streaming_handler};
   }
 };
@@ -128,7 +136,7 @@ TW_INLINE char* unit_address(const StripRun& run, std::uint16_t stream, std::uin
 }
 
 // Element strips and single elements of the lane type.
-template <typename T, bool one, bool tail>
+template <typename T, bool one, Way way>
 struct Operand {
   const char* address;
   VecOf<T> value;
@@ -141,8 +149,8 @@ struct Operand {
   }
   TW_INLINE VecOf<T> get(const StripRun& run, int k) const {
     if constexpr (one) return value;
-    if constexpr (tail) return load_tail<T>(address + k * kVectorBytes, run, k);
-    __builtin_prefetch(address + k * kVectorBytes + kPrefetchBytes);
+    if constexpr (way == Way::kTail) return load_tail<T>(address + k * kVectorBytes, run, k);
+    if constexpr (way == Way::kFar) __builtin_prefetch(address + k * kVectorBytes + kPrefetchBytes);
     return load<T>(address + k * kVectorBytes);
   }
 };

@@ -102,7 +102,7 @@ template <StripOp op, Lane lane, int form, bool tail>
 struct LanewiseBinary {
   using T = ElementOf<lane>;
   TW_INLINE static void run(Word word, StripRun& run, std::uint64_t offset, Vectors& v) {
-    const Operand<T, (form & isa::kOneOperand) != 0, tail> operand(run, operand_a(word), offset);
+    const Operand<T, (form & isa::kOneOperand) != 0, tail ? Way::kTail : Way::kPlain> operand(run, operand_a(word), offset);
     stage(run, v);
     stage_operand(run, operand, v);
     change_lanes_with_operand<BinaryLane<op, T, (form & isa::kReversed) != 0>, T>(run, lanes_of<lane, tail>(run));
@@ -112,8 +112,7 @@ struct LanewiseBinary {
 
 template <StripOp op, Lane lane, int form>
 void set_form(StripTables& tables) {
-  constexpr Handler plain = handler<LanewiseBinary<op, lane, form, false>>;
-  tables.set(isa::strip_opcode(op, lane, form), plain, handler<LanewiseBinary<op, lane, form, true>>, plain);
+  tables.set(isa::strip_opcode(op, lane, form), handler<LanewiseBinary<op, lane, form, false>>, handler<LanewiseBinary<op, lane, form, true>>);
 }
 
 template <StripOp op, isa::StripShape shape, Lane lane>
@@ -121,8 +120,7 @@ void fill_lane(StripTables& tables) {
   if constexpr (shape == isa::StripShape::kBinary) {
     set_form<op, lane, 0>(tables), set_form<op, lane, 1>(tables), set_form<op, lane, 2>(tables), set_form<op, lane, 3>(tables);
   } else {
-    constexpr Handler plain = handler<Lanewise<op, lane, false>>;
-    tables.set(isa::strip_opcode(op, lane), plain, handler<Lanewise<op, lane, true>>, plain);
+    tables.set(isa::strip_opcode(op, lane), handler<Lanewise<op, lane, false>>, handler<Lanewise<op, lane, true>>);
   }
 }
 

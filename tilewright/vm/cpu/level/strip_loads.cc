@@ -16,21 +16,21 @@ __attribute__((noinline)) void copy_tail(StripRun& run, const char* from, std::s
   __builtin_memcpy(run.staging[0], from, bytes);
 }
 
-template <typename From, Lane lane, bool tail>
+template <typename From, Lane lane, Way way>
 struct LoadUnit {
   using T = ElementOf<lane>;
   static constexpr int kStep = kLanes<T> * static_cast<int>(sizeof(From));
   TW_INLINE static void run(Word word, StripRun& run, std::uint64_t offset, Vectors& v) {
     const char* p = unit_address<From>(run, operand_a(word), offset);
-    if constexpr (tail && kSame<From, T>) {
+    if constexpr (way == Way::kTail && kSame<From, T>) {
       each(v, [&](f32x& x, int k) TW_LAMBDA { x = (f32x)load_tail<T>(p + k * kVectorBytes, run, k); });
-    } else if constexpr (tail) {
+    } else if constexpr (way == Way::kTail) {
       copy_tail(run, p, static_cast<std::size_t>(run.tail) * sizeof(From));
       const char* staged = reinterpret_cast<const char*>(run.staging[0]);
       each(v, [&](f32x& x, int k) TW_LAMBDA { x = (f32x)load_as<From, T>(staged + k * kStep); });
     } else {
       each(v, [&](f32x& x, int k) TW_LAMBDA {
-        __builtin_prefetch(p + k * kStep + kPrefetchBytes);
+        if constexpr (way == Way::kFar) __builtin_prefetch(p + k * kStep + kPrefetchBytes);
         x = (f32x)load_as<From, T>(p + k * kStep);
       });
     }
@@ -96,14 +96,15 @@ struct LoadIota {
 
 template <StripOp op, isa::StripShape shape, Lane lane>
 void fill_lane(StripTables& tables) {
-  const auto set = [&](int form, Handler plain, Handler tail) { tables.set(isa::strip_opcode(op, lane, form), plain, tail, plain); };
   if constexpr (op == StripOp::kLoadIota) {
-    for (int form = 0; form < 3; ++form) set(form, handler<LoadIota<lane>>, handler<LoadIota<lane>>);
+    for (int form = 0; form < 3; ++form) tables.set(isa::strip_opcode(op, lane, form), handler<LoadIota<lane>>);
   } else {
     using From = StorageOf<op>;
-    set(isa::kUnit, handler<LoadUnit<From, lane, false>>, handler<LoadUnit<From, lane, true>>);
-    set(isa::kStrided, handler<LoadStrided<From, lane, false>>, handler<LoadStrided<From, lane, true>>);
-    set(isa::kOne, handler<LoadOne<From, lane>>, handler<LoadOne<From, lane>>);
+    constexpr Handler far = handler<LoadUnit<From, lane, Way::kFar>>;
+    tables.set(isa::strip_opcode(op, lane, isa::kUnit), handler<LoadUnit<From, lane, Way::kPlain>>,
+               handler<LoadUnit<From, lane, Way::kTail>>, far, far);
+    tables.set(isa::strip_opcode(op, lane, isa::kStrided), handler<LoadStrided<From, lane, false>>, handler<LoadStrided<From, lane, true>>);
+    tables.set(isa::strip_opcode(op, lane, isa::kOne), handler<LoadOne<From, lane>>);
   }
 }
 

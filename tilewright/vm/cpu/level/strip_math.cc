@@ -62,11 +62,11 @@ struct Angle {
   }
 };
 
-template <StripOp op, Lane, int form, bool tail>
+template <StripOp op, Lane, int form, Way way>
 struct Power {
   static constexpr bool kIsReversed = (form & isa::kReversed) != 0;
   TW_INLINE static void run(Word word, StripRun& run, std::uint64_t offset, Vectors& v) {
-    const Operand<float, (form & isa::kOneOperand) != 0, tail> operand(run, operand_a(word), offset);
+    const Operand<float, (form & isa::kOneOperand) != 0, way> operand(run, operand_a(word), offset);
     i32x special{};
     each(v, [&](f32x& x, int k) TW_LAMBDA {
       const f32x other = operand.get(run, k);
@@ -88,8 +88,7 @@ struct Power {
 
 template <StripOp op, Lane lane, int form>
 void set_power(StripTables& tables) {
-  constexpr Handler plain = handler<Power<op, lane, form, false>>;
-  tables.set(isa::strip_opcode(op, lane, form), plain, handler<Power<op, lane, form, true>>, plain);
+  tables.set(isa::strip_opcode(op, lane, form), handler<Power<op, lane, form, Way::kPlain>>, handler<Power<op, lane, form, Way::kTail>>);
 }
 
 template <StripOp op, isa::StripShape shape, Lane lane>
@@ -97,11 +96,9 @@ void fill_lane(StripTables& tables) {
   if constexpr (op == StripOp::kPow) {
     set_power<op, lane, 0>(tables), set_power<op, lane, 1>(tables), set_power<op, lane, 2>(tables), set_power<op, lane, 3>(tables);
   } else if constexpr (op == StripOp::kSin || op == StripOp::kCos) {
-    constexpr Handler h = handler<Angle<op>>;
-    tables.set(isa::strip_opcode(op, lane), h, h, h);
+    tables.set(isa::strip_opcode(op, lane), handler<Angle<op>>);
   } else {
-    constexpr Handler h = handler<Math<op>>;
-    tables.set(isa::strip_opcode(op, lane), h, h, h);
+    tables.set(isa::strip_opcode(op, lane), handler<Math<op>>);
   }
 }
 

@@ -66,11 +66,31 @@ TW_INLINE VecOf<T> binary_integer(VecOf<T> a, VecOf<T> b) {
   }
 }
 
-template <StripOp op, Lane lane, int form, bool tail>
+// Limits by a number that is not nan need one instruction: which operand a nan takes is known.
+template <StripOp op, typename T>
+TW_INLINE VecOf<T> limit(VecOf<T> x, VecOf<T> number) {
+  if constexpr (op == StripOp::kMax) return max_or_second(number, x);
+  if constexpr (op == StripOp::kMin) return min_or_second(number, x);
+  if constexpr (op == StripOp::kFmax) return max_or_second(x, number);
+  return min_or_second(x, number);
+}
+constexpr bool is_limit(StripOp op) {
+  return op == StripOp::kMax || op == StripOp::kMin || op == StripOp::kFmax || op == StripOp::kFmin;
+}
+
+template <StripOp op, Lane lane, int form, Way way>
 struct Binary {
   using T = ElementOf<lane>;
+  static constexpr bool kAllOne = (form & isa::kOneOperand) != 0;
   TW_INLINE static void run(Word word, StripRun& run, std::uint64_t offset, Vectors& v) {
-    const Operand<T, (form & isa::kOneOperand) != 0, tail> operand(run, operand_a(word), offset);
+    const Operand<T, (form & isa::kOneOperand) != 0, way> operand(run, operand_a(word), offset);
+    if constexpr (kIsFloat<lane> && is_limit(op) && (form & isa::kOneOperand) != 0) {
+      const T number = load_element<T>(run.address[operand_a(word)]);
+      if (number == number) [[likely]] {
+        each(v, [&](f32x& x, int) TW_LAMBDA { x = (f32x)limit<op, T>((VecOf<T>)x, operand.value); });
+        return;
+      }
+    }
     each(v, [&](f32x& x, int k) TW_LAMBDA {
       const VecOf<T> own = (VecOf<T>)x, other = operand.get(run, k);
       const VecOf<T> left = (form & isa::kReversed) != 0 ? other : own, right = (form & isa::kReversed) != 0 ? own : other;
@@ -80,12 +100,13 @@ struct Binary {
   }
 };
 
-template <StripOp op, Lane lane, int form, bool tail>
+template <StripOp op, Lane lane, int form, Way way>
 struct Ternary {
   using T = ElementOf<lane>;
+  static constexpr bool kAllOne = form == isa::kOneOne;
   TW_INLINE static void run(Word word, StripRun& run, std::uint64_t offset, Vectors& v) {
-    const Operand<T, (form & isa::kOneStrip) != 0, tail> first(run, operand_a(word), offset);
-    const Operand<T, (form & isa::kStripOne) != 0, tail> second(run, operand_b(word), offset);
+    const Operand<T, (form & isa::kOneStrip) != 0, way> first(run, operand_a(word), offset);
+    const Operand<T, (form & isa::kStripOne) != 0, way> second(run, operand_b(word), offset);
     each(v, [&](f32x& x, int k) TW_LAMBDA {
       const VecOf<T> a = first.get(run, k), b = second.get(run, k);
       if constexpr (op == StripOp::kSelect) {
@@ -98,10 +119,16 @@ struct Ternary {
   }
 };
 
-template <StripOp op, Lane lane, int form, template <StripOp, Lane, int, bool> typename Body>
+template <StripOp op, Lane lane, int form, template <StripOp, Lane, int, Way> typename Body>
 void set_form(StripTables& tables) {
-  constexpr Handler plain = handler<Body<op, lane, form, false>>;
-  tables.set(isa::strip_opcode(op, lane, form), plain, handler<Body<op, lane, form, true>>, plain);
+  constexpr bool kAllOne = Body<op, lane, form, Way::kPlain>::kAllOne;
+  constexpr Handler plain = handler<Body<op, lane, form, Way::kPlain>>;
+  if constexpr (kAllOne) {
+    tables.set(isa::strip_opcode(op, lane, form), plain);
+  } else {
+    constexpr Handler far = handler<Body<op, lane, form, Way::kFar>>;
+    tables.set(isa::strip_opcode(op, lane, form), plain, handler<Body<op, lane, form, Way::kTail>>, far, far);
+  }
 }
 
 template <StripOp op, isa::StripShape shape, Lane lane>

@@ -56,8 +56,7 @@ struct Reduce {
 
 template <StripOp op, isa::StripShape shape, Lane lane>
 void fill_lane(StripTables& tables) {
-  constexpr Handler plain = handler<Reduce<op, lane, false>>;
-  tables.set(isa::strip_opcode(op, lane), plain, handler<Reduce<op, lane, true>>, plain);
+  tables.set(isa::strip_opcode(op, lane), handler<Reduce<op, lane, false>>, handler<Reduce<op, lane, true>>);
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ TW_INLINE void start(StripRun& run, std::uint64_t offset, const TableEntry* tabl
 #endif
 
 template <Lane lane>
-void run_lane(StripRun& run, std::uint64_t first, bool streaming) {
-  const TableEntry* table = streaming ? tables.streaming : tables.plain;
+void run_lane(StripRun& run, std::uint64_t first, Reach reach) {
+  const TableEntry* table = reach == Reach::kNear ? tables.plain : reach == Reach::kFar ? tables.far : tables.streaming;
   if (first + kStripElements<lane> > run.end) {
     begin_tail<lane>(run, first);
     table = tables.tail;
@@ -67,7 +67,7 @@ void run_lane(StripRun& run, std::uint64_t first, bool streaming) {
 
 template <StripOp op, isa::StripShape shape, Lane lane>
 void fill_lane(StripTables& all) {
-  all.set(isa::strip_opcode(op, lane), end_strip<lane>, end_strip<lane>, end_strip<lane>);
+  all.set(isa::strip_opcode(op, lane), end_strip<lane>);
 }
 
 }  // namespace
@@ -87,16 +87,16 @@ void fill_strip_tables() {
   fill_reductions(tables);
 }
 
-void run_strip_range(const Word* code, StripRun& run, std::int64_t first, std::int64_t count, bool streaming) {
+void run_strip_range(const Word* code, StripRun& run, std::int64_t first, std::int64_t count, Reach reach) {
   if (count <= 0) return;
   run.code = code;
   run.tail_table = tables.tail;
   run.end = static_cast<std::uint64_t>(first + count);
   const auto lane = static_cast<Lane>(*code >> 3 & 3);
-  if (isa::lane_bytes(lane) == 4) run_lane<Lane::kF32>(run, static_cast<std::uint64_t>(first), streaming);
-  else run_lane<Lane::kF64>(run, static_cast<std::uint64_t>(first), streaming);
+  if (isa::lane_bytes(lane) == 4) run_lane<Lane::kF32>(run, static_cast<std::uint64_t>(first), reach);
+  else run_lane<Lane::kF64>(run, static_cast<std::uint64_t>(first), reach);
 }
 
-void run_strip(const Word* code, StripRun& run, std::int64_t count) { run_strip_range(code, run, 0, count); }
+void run_strip(const Word* code, StripRun& run, std::int64_t count) { run_strip_range(code, run, 0, count, Reach::kNear); }
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

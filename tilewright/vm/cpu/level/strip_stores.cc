@@ -15,8 +15,6 @@ __attribute__((noinline)) void copy_tail(const StripRun& run, char* to, std::siz
   __builtin_memcpy(to, run.staging[0], bytes);
 }
 
-enum class Way { kPlain, kTail, kStreaming };
-
 template <typename To, Lane lane>
 TW_INLINE void stage(StripRun& run, Vectors& v) {
   using T = ElementOf<lane>;
@@ -65,9 +63,9 @@ void fill_lane(StripTables& tables) {
   using To = StorageOf<op>;
   constexpr Way kStreamWay = kSame<To, ElementOf<lane>> ? Way::kStreaming : Way::kPlain;
   tables.set(isa::strip_opcode(op, lane, isa::kUnit), handler<StoreUnit<To, lane, Way::kPlain>>,
-             handler<StoreUnit<To, lane, Way::kTail>>, handler<StoreUnit<To, lane, kStreamWay>>);
+             handler<StoreUnit<To, lane, Way::kTail>>, handler<StoreUnit<To, lane, Way::kPlain>>, handler<StoreUnit<To, lane, kStreamWay>>);
   tables.set(isa::strip_opcode(op, lane, isa::kStrided), handler<StoreStrided<To, lane, false>>,
-             handler<StoreStrided<To, lane, true>>, handler<StoreStrided<To, lane, false>>);
+             handler<StoreStrided<To, lane, true>>);
 }
 
 }  // namespace

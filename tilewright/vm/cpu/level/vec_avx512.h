@@ -57,6 +57,20 @@ TW_INLINE i64x high_i64(f32x x) { return (i64x)_mm512_cvttps_epi64(_mm512_extrac
 TW_INLINE bool any(i32x mask) { return _mm512_movepi32_mask((__m512i)mask) != 0; }
 TW_INLINE bool any(i64x mask) { return _mm512_movepi64_mask((__m512i)mask) != 0; }
 
+// All lanes to one, halves first: the latency of a short row is mostly this.
+TW_INLINE float sum_lanes(f32x v) {
+  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  const __m128 quarter = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  const __m128 pair = _mm_add_ps(quarter, _mm_movehl_ps(quarter, quarter));
+  return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
+}
+TW_INLINE float max_lanes(f32x v) {  // of numbers
+  const __m256 half = _mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  const __m128 quarter = _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  const __m128 pair = _mm_max_ps(quarter, _mm_movehl_ps(quarter, quarter));
+  return _mm_cvtss_f32(_mm_max_ss(pair, _mm_movehdup_ps(pair)));
+}
+
 // f16 and bf16: kLanes<float> elements at p.
 TW_INLINE f32x load_f16(const void* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p))); }
 TW_INLINE void store_f16(void* p, f32x x) {

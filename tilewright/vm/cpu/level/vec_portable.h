@@ -79,6 +79,13 @@ TW_INLINE i64x high_i64(f32x x) { return i64x{to_i64(double{x[2]}), to_i64(doubl
 TW_INLINE bool any(i32x mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
 TW_INLINE bool any(i64x mask) { return (mask[0] | mask[1]) != 0; }
 
+// All lanes to one, halves first.
+TW_INLINE float sum_lanes(f32x v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+TW_INLINE float max_lanes(f32x v) {  // of numbers
+  const float even = v[0] > v[2] ? v[0] : v[2], odd = v[1] > v[3] ? v[1] : v[3];
+  return even > odd ? even : odd;
+}
+
 // Elements of a narrow type, kLanes<float> of them at p.
 template <typename T>
 TW_INLINE i32x load_narrow(const void* p) {
