@@ -31,7 +31,14 @@ install(DIRECTORY tilewright DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT l
 file(CONFIGURE OUTPUT tilewright-config.cmake @ONLY CONTENT [=[
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
+find_path(TILEWRIGHT_FMT_INCLUDE fmt/core.h)
+if(NOT TILEWRIGHT_FMT_INCLUDE)
+  set(tilewright_FOUND FALSE)
+  set(tilewright_NOT_FOUND_MESSAGE "tilewright's headers include fmt/core.h, which was not found (Debian: libfmt-dev)")
+  return()
+endif()
 include("${CMAKE_CURRENT_LIST_DIR}/tilewright.cmake")
+target_include_directories(tilewright::tilewright SYSTEM INTERFACE ${TILEWRIGHT_FMT_INCLUDE})
 ]=])
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tilewright-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tilewright-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/tilewright-config-version.cmake

@@ -80,7 +80,7 @@ def encode_clock(backend: str):
         return lambda: 0.0
     import tilewright
 
-    return lambda: tilewright.stats()["encode_ns_total"] / 1e3
+    return lambda: tilewright.stats()["encode_total_ns"] / 1e3
 
 
 def show_new_shapes(compiled, eager, batches, backend: str) -> float:

@@ -1,6 +1,5 @@
 """cmake --install gives a library that an outside CMake project finds, links and runs."""
 
-import os
 import subprocess
 
 import pytest
@@ -37,10 +36,16 @@ def test_the_prefix_holds_library_headers_and_command(prefix):
     assert call(prefix / "bin/tilewright", "--version").startswith("tilewright 0.")
 
 
-def test_an_outside_project_runs_a_stored_model_at_any_size(project, root, tmp_path):
-    python = os.environ.get("TILEWRIGHT_VENV", str(root / ".venv")) + "/bin/python"
+def test_an_outside_project_runs_a_stored_model_at_any_size(project, prefix, root, tmp_path):
     model = tmp_path / "model.tilewright"
-    call(python, root / "examples/cmake_project/save_model.py", model)
+    graph = root / "examples/cmake_project/block.txt"
+    call(prefix / "bin/tilewright", "export", graph, "--output", model, "--random")
     lines = call(project / "run_model", model).splitlines()
-    assert len(lines) == 4
-    assert all("ok" in line for line in lines)
+    assert [line.endswith("ok") for line in lines] == 4 * [True], lines
+    assert "n: [ 3 17 64 ]" in lines[1]
+
+
+def test_a_file_that_is_no_model_is_an_error_with_its_name(project, root):
+    done = subprocess.run([project / "run_model", root / "README.md"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "README.md" in done.stderr

@@ -22,7 +22,9 @@ struct Stats {
   static constexpr std::size_t kSamples = 4096;
   std::array<std::atomic<std::int64_t>, kSamples> encode_ns{};
   std::atomic<std::uint64_t> encode_count{0};
+  std::atomic<std::int64_t> encode_total_ns{0};
   void add_encode_time(std::int64_t ns) {
+    encode_total_ns.fetch_add(ns, std::memory_order_relaxed);
     encode_ns[encode_count.fetch_add(1, std::memory_order_relaxed) % kSamples].store(ns, std::memory_order_relaxed);
   }
 };
