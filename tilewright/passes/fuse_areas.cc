@@ -94,6 +94,7 @@ class Fuser {
     const bool needed_elsewhere = recomputes || merged.kind == AreaKind::kColumns;
     if (needed_elsewhere && has_other_users(producer, consumer)) return false;
     if (recomputes && !is_cheap(from)) return false;
+    if (feeds_matmul(from, to) || feeds_matmul(to, from)) return false;
     if (reaches_around(producer, consumer) || reaches_around(consumer, producer)) return false;
     for (NodeId node : from.nodes) area_of_[node] = static_cast<int>(consumer);
     to.nodes.insert(to.nodes.end(), from.nodes.begin(), from.nodes.end());
@@ -110,6 +111,17 @@ class Fuser {
       if (!shape.edge_cast || shape.width == from.shape.width) continue;
       for (NodeId user : users_[graph_.node(id).outputs[0]]) {
         if (std::find(reader.nodes.begin(), reader.nodes.end(), user) != reader.nodes.end()) return true;
+      }
+    }
+    return false;
+  }
+
+  // A matmul reads memory: nothing that it reads may be computed in its area.
+  bool feeds_matmul(const Area& from, const Area& to) const {
+    for (NodeId id : to.nodes) {
+      if (graph_.node(id).op != Op::kMatMul) continue;
+      for (ValueId input : graph_.node(id).inputs) {
+        if (std::find(from.nodes.begin(), from.nodes.end(), producer(input)) != from.nodes.end()) return true;
       }
     }
     return false;

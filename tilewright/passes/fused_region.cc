@@ -35,10 +35,12 @@ class Outliner {
   }
 
  private:
-  ValueId use(ValueId value) {
-    if (const auto found = map_.find(value); found != map_.end()) return found->second;
+  // `in_memory`: the reader wants memory, so that a value is not copied into the region as the operations that make it.
+  ValueId use(ValueId value, bool in_memory) {
+    auto& known = in_memory ? memory_ : map_;
+    if (const auto found = known.find(value); found != known.end()) return found->second;
     const NodeId producer = graph_.value(value).producer;
-    if (producer != kNoNode && inside_[producer] == 0) {
+    if (!in_memory && producer != kNoNode && inside_[producer] == 0) {
       const Op op = graph_.node(producer).op;
       if (op == Op::kScalar || op == Op::kIota || op == Op::kExpand) {
         copy(producer);
@@ -47,14 +49,15 @@ class Outliner {
     }
     const ValueId input = region_->add_input(graph_.type(value), graph_.value(value).name);
     inputs_.push_back(value);
-    map_[value] = input;
+    memory_[value] = input;
+    map_.try_emplace(value, input);
     return input;
   }
 
   void copy(NodeId id) {
     const Node& node = graph_.node(id);
     std::vector<ValueId> inputs;
-    for (ValueId input : node.inputs) inputs.push_back(use(input));
+    for (ValueId input : node.inputs) inputs.push_back(use(input, node.op == Op::kMatMul));
     std::vector<TensorType> types;
     for (ValueId output : node.outputs) types.push_back(graph_.type(output));
     const NodeId copied = region_->add_node(node.op, inputs, node.attrs, types, {}, graph_.value(node.outputs[0]).name);
@@ -96,7 +99,8 @@ class Outliner {
         }
       }
       if (std::find(node.inputs.begin(), node.inputs.end(), result) == node.inputs.end()) continue;
-      const bool copies = node.op == Op::kExpand ? is_copied_by_all(reader) : classify(graph_, node).kind != AreaKind::kNone;
+      const AreaKind kind = classify(graph_, node).kind;
+      const bool copies = node.op == Op::kExpand ? is_copied_by_all(reader) : kind != AreaKind::kNone && kind != AreaKind::kMatMul;
       if (!copies) return false;
     }
     return true;
@@ -109,7 +113,8 @@ class Outliner {
   std::unique_ptr<Graph> region_;
   std::vector<char> inside_;
   std::vector<ValueId> inputs_;
-  std::unordered_map<ValueId, ValueId> map_;
+  std::unordered_map<ValueId, ValueId> map_;     // value of the graph -> value of the region
+  std::unordered_map<ValueId, ValueId> memory_;  // the same, inputs only
 };
 
 }  // namespace

@@ -36,7 +36,14 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
 // Producers before users again, otherwise in the old order. For passes that append nodes at the end.
 void sort_topologically(Graph& graph);
 
+bool remove_no_ops(Graph& graph);
+bool merge_transposes(Graph& graph);
+bool merge_reshapes(Graph& graph);
+bool fold_constants(Graph& graph);
+bool common_subexpressions(Graph& graph);
+bool recognise_composites(Graph& graph);
 bool inline_composites(Graph& graph);
+bool sink_reshapes(Graph& graph);
 bool split_reduces(Graph& graph);
 bool sink_reshapes(Graph& graph);
 bool fuse_areas(Graph& graph);

@@ -8,9 +8,17 @@ namespace tilewright::passes {
 namespace {
 
 constexpr Pass kPipeline[] = {
+    {"remove_no_ops", remove_no_ops, "a node whose result is one of its inputs, bit for bit, is that input"},
+    {"merge_transposes", merge_transposes, "a transpose of a transpose is one transpose, or none"},
+    {"merge_reshapes", merge_reshapes, "a reshape of a reshape is one reshape, or none"},
+    {"fold_constants", fold_constants, "what depends on small constants alone is a constant, on host scalars a host scalar"},
+    {"common_subexpressions", common_subexpressions, "nodes that compute the same are one"},
+    {"recognise_composites", recognise_composites, "primitives that spell out a norm, softmax or activation are that composite"},
     {"inline_composites", inline_composites, "a composite without a native kernel is its definition"},
     {"split_reduces", split_reduces, "a reduction is over adjacent axes and keeps them as size 1"},
-    {"sink_reshapes", sink_reshapes, "a reshape stands behind the elementwise operations that read it"},
+    {"sink_reshapes", sink_reshapes, "what is computed from a reduction alone keeps its axes of size 1 too"},
+    {"merge_reshapes", merge_reshapes, "the reshapes that met are one"},
+    {"common_subexpressions", common_subexpressions, "what several definitions compute is computed once"},
     {"remove_dead_nodes", remove_dead_nodes, "a node without effect whose results nobody reads is gone"},
     {"fuse_areas", fuse_areas, "areas of nodes that one kernel can run are one fused node each"},
 };

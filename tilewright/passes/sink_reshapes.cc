@@ -1,63 +1,71 @@
-// Moves a reshape behind the elementwise operation that reads it, so that the operation can join its producer's area:
-//   gelu(reshape(x))              ->  reshape(gelu(x))
-//   mul(reshape(x), scalar)       ->  reshape(mul(x, scalar))      any operand of rank 0
-//   add(reshape(x), reshape(y))   ->  reshape(add(x, y))           x and y of one shape
-#include "tilewright/graph/builder.h"
+// Moves a reshape that only drops or adds axes of size 1 behind the elementwise consumers of a reduction, so that they become
+// part of the reduction's area:
+//   sqrt(reshape(reduce_sum(x) keepdim=1))  ->  reshape(sqrt(reduce_sum(x) keepdim=1))
 #include "tilewright/passes/pass.h"
+#include "tilewright/passes/pattern.h"
+#include "tilewright/passes/replacements.h"
 
 namespace tilewright::passes {
 namespace {
 
-bool is_elementwise_operation(Op op) { return is_elementwise(op) || op == Op::kGelu || op == Op::kSilu; }
+class Sink {
+ public:
+  explicit Sink(Graph& graph) : graph_(graph) {}
 
-// The input of the reshape that produces `value`, if one does.
-const ValueId* reshaped(const Graph& graph, ValueId value) {
-  const NodeId producer = graph.value(value).producer;
-  if (producer == kNoNode || graph.node(producer).op != Op::kReshape) return nullptr;
-  return &graph.node(producer).inputs[0];
-}
-
-// What the operation reads once the reshape is behind it; empty if it cannot be.
-std::vector<ValueId> sunk_inputs(const Graph& graph, const Node& node) {
-  const Shape& result = graph.type(node.outputs[0]).shape;
-  const Shape* source = nullptr;
-  std::vector<ValueId> inputs;
-  for (ValueId input : node.inputs) {
-    const Shape& shape = graph.type(input).shape;
-    const ValueId* from = reshaped(graph, input);
-    if (from != nullptr && shape == result && (source == nullptr || *source == graph.type(*from).shape)) {
-      source = &graph.type(*from).shape;
-      inputs.push_back(*from);
-    } else if (shape.empty()) {
-      inputs.push_back(input);
-    } else {
-      return {};
+  std::optional<ValueId> rewrite(Builder& builder, NodeId id) {
+    const Node& node = graph_.node(id);
+    if (!is_elementwise(node.op)) return std::nullopt;
+    const Shape result = graph_.type(node.outputs[0]).shape;
+    const std::optional<ValueId> kept = reduced_behind(node, result);
+    if (!kept) return std::nullopt;
+    const Shape shape = graph_.type(*kept).shape;
+    std::vector<ValueId> inputs = node.inputs;
+    for (ValueId input : inputs) {
+      const Shape& given = graph_.type(input).shape;
+      if (!given.empty() && !same_shape(given, result, graph_.facts)) return std::nullopt;
     }
+    const Op op = node.op;
+    const Attrs attrs = node.attrs;
+    for (ValueId& input : inputs) input = reshaped(builder, input, shape);
+    const ValueId sunk = builder.must(op, std::move(inputs), attrs);
+    sunk_.resize(graph_.num_values(), 0);
+    sunk_[sunk] = 1;
+    return builder.must(Op::kReshape, {sunk}, {{"shape", result}});
   }
-  return source == nullptr || *source == result ? std::vector<ValueId>{} : inputs;
-}
+
+ private:
+  // The reduction, or what was computed from it alone, behind a reshape among the inputs.
+  std::optional<ValueId> reduced_behind(const Node& node, const Shape& result) const {
+    for (ValueId input : node.inputs) {
+      const Node* reshape = made_by(graph_, input, Op::kReshape);
+      if (reshape == nullptr) continue;
+      const ValueId value = reshape->inputs[0];
+      const NodeId producer = graph_.value(value).producer;
+      if (producer == kNoNode) continue;
+      const bool is_reduced = info(graph_.node(producer).op).op_class == OpClass::kReduce || (value < sunk_.size() && sunk_[value] != 0);
+      if (!is_reduced || graph_.type(value).shape.empty()) continue;
+      if (same_but_for_units(graph_.type(value).shape, result, graph_.facts)) return value;
+    }
+    return std::nullopt;
+  }
+
+  ValueId reshaped(Builder& builder, ValueId value, const Shape& shape) const {
+    if (graph_.type(value).shape.empty() && !shape.empty() && made_by(graph_, value, Op::kReshape) == nullptr) return value;
+    if (const Node* reshape = made_by(graph_, value, Op::kReshape)) {
+      if (same_shape(graph_.type(reshape->inputs[0]).shape, shape, graph_.facts)) return reshape->inputs[0];
+    }
+    return builder.must(Op::kReshape, {value}, {{"shape", shape}});
+  }
+
+  Graph& graph_;
+  std::vector<char> sunk_;  // by value
+};
 
 }  // namespace
 
 bool sink_reshapes(Graph& graph) {
-  bool changed = false;
-  const std::vector<NodeId> order = graph.order();
-  Builder builder(graph);
-  for (NodeId id : order) {
-    if (graph.node(id).dead || !is_elementwise_operation(graph.node(id).op)) continue;
-    const std::vector<ValueId> inputs = sunk_inputs(graph, graph.node(id));
-    if (inputs.empty()) continue;
-    const ValueId old = graph.node(id).outputs[0];
-    const Shape shape = graph.type(old).shape;
-    const Attrs attrs = graph.node(id).attrs;
-    const ValueId moved = builder.must(graph.node(id).op, inputs, attrs);
-    const ValueId reshape = builder.must(Op::kReshape, {moved}, {{"shape", shape}});
-    graph.replace_uses(old, reshape);
-    graph.erase(id);
-    changed = true;
-  }
-  if (changed) sort_topologically(graph);
-  return changed;
+  Sink sink(graph);
+  return rewrite_nodes(graph, [&](Builder& builder, NodeId id) { return sink.rewrite(builder, id); });
 }
 
 }  // namespace tilewright::passes
