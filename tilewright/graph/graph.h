@@ -120,5 +120,8 @@ Status verify(const Graph& graph);
 // Text form. parse(print(g)) is g again, up to value ids.
 std::string print(const Graph& graph);
 Result<std::unique_ptr<Graph>> parse_graph(std::string_view text);
+// The same with the elements of long constants outside of the text, where "@2" stands for the elements of tensors[2].
+std::string print(const Graph& graph, std::vector<Tensor>& tensors);
+Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, std::span<const Tensor> tensors);
 
 }  // namespace tilewright

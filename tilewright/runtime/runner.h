@@ -26,6 +26,8 @@ class Runner {
   };
   Status run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink, HostCalls* host,
              const Outer* outer = nullptr);
+  // The programs that such a call would run, without running it: that of the first segment. Data may be null.
+  Result<std::vector<isa::Program>> encode(std::span<const TensorArg> inputs, std::span<const DimValue> scalars);
   const Plan& plan() const { return plan_; }
   void trim();
 

@@ -1,5 +1,7 @@
 #include "tilewright/runtime/session.h"
 
+#include <algorithm>
+
 #include "tilewright/vm/cpu/machine.h"
 
 namespace tilewright::runtime {
@@ -32,6 +34,22 @@ Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs, std::sp
   TW_TRY(runner_->run(args, scalars, sink, host));
   sink.tensors().resize(plan_->outputs.size());
   return std::move(sink.tensors());
+}
+
+Result<std::vector<isa::Program>> Session::encode(std::span<const std::vector<std::int64_t>> sizes, std::span<const DimValue> scalars) {
+  std::vector<TensorArg> args;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const bool known = i < source_->inputs().size();
+    if (sizes[i].size() > static_cast<std::size_t>(compiler::kMaxTensorRank)) {
+      return fail(ErrorKind::kShapeMismatch, "input {} has {} axes, at most {} are possible", i, sizes[i].size(), compiler::kMaxTensorRank);
+    }
+    TensorArg arg{.dtype = known ? source_->type(source_->inputs()[i]).dtype : DType::kF32, .rank = static_cast<int>(sizes[i].size())};
+    const std::vector<std::int64_t> strides = contiguous_strides(sizes[i]);
+    std::copy(sizes[i].begin(), sizes[i].end(), arg.sizes.begin());
+    std::copy(strides.begin(), strides.end(), arg.strides.begin());
+    args.push_back(arg);
+  }
+  return runner_->encode(args, scalars);
 }
 
 }  // namespace tilewright::runtime

@@ -26,6 +26,10 @@ class Session {
   // Tensors in, tensors out; scalars in the order of the graph's scalar inputs.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, std::span<const DimValue> scalars = {}, HostCalls* host = nullptr);
 
+  // The bytecode for inputs of these sizes (row-major), without running it: all of a plan without host steps, else the part
+  // before the first of them.
+  Result<std::vector<isa::Program>> encode(std::span<const std::vector<std::int64_t>> sizes, std::span<const DimValue> scalars = {});
+
   const Graph& source() const { return *source_; }   // as given
   const Plan& plan() const { return *plan_; }
   const std::vector<passes::PassReport>& passes() const { return reports_; }

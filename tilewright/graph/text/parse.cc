@@ -33,7 +33,7 @@ struct ResultName {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : in_(text) {}
+  Parser(std::string_view text, std::span<const Tensor> tensors) : in_(text, tensors) {}
 
   Result<std::unique_ptr<Graph>> parse() {
     auto graph = std::make_unique<Graph>();
@@ -314,7 +314,11 @@ class Parser {
 }  // namespace
 
 Result<std::unique_ptr<Graph>> parse_graph(std::string_view text) {
-  TW_ASSIGN(std::unique_ptr<Graph> graph, Parser(text).parse());
+  return parse_graph(text, {});
+}
+
+Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, std::span<const Tensor> tensors) {
+  TW_ASSIGN(std::unique_ptr<Graph> graph, Parser(text, tensors).parse());
   TW_TRY(verify(*graph));
   return graph;
 }

@@ -137,6 +137,18 @@ Result<std::vector<std::int64_t>> constant_sizes(Scanner& in, const TensorType& 
   return sizes;
 }
 
+// "@2": the third of the tensors that came with the text.
+Result<Tensor> parse_reference(Scanner& in, const TensorType& type) {
+  TW_ASSIGN(const std::int64_t number, parse_integer(in));
+  if (number < 0 || static_cast<std::size_t>(number) >= in.tensors().size()) {
+    return in.fail("tensor {} is not there, {} are", number, in.tensors().size());
+  }
+  const Tensor& tensor = in.tensors()[static_cast<std::size_t>(number)];
+  const TensorType actual{tensor.dtype(), Shape(tensor.sizes().begin(), tensor.sizes().end())};
+  if (!(actual == type)) return in.fail("tensor {} is {}, the text says {}", number, to_string(actual), to_string(type));
+  return tensor;
+}
+
 }  // namespace
 
 Result<std::int64_t> parse_integer(Scanner& in) {
@@ -162,6 +174,11 @@ Result<TensorType> parse_type(Scanner& in) {
 Result<Tensor> parse_tensor(Scanner& in) {
   TW_ASSIGN(const TensorType type, parse_type(in));
   TW_TRY(in.expect('{'));
+  if (in.accept('@')) {
+    TW_ASSIGN(Tensor known, parse_reference(in, type));
+    TW_TRY(in.expect('}'));
+    return known;
+  }
   TW_ASSIGN(std::vector<std::int64_t> sizes, constant_sizes(in, type));
   Tensor out(type.dtype, std::move(sizes));
   if (in.accept(std::string_view("0x"))) {

@@ -16,6 +16,8 @@ using text::word_or_quoted;
 
 class Printer {
  public:
+  explicit Printer(std::vector<Tensor>* tensors) : tensors_(tensors) {}
+
   std::string print(const Graph& graph) {
     print_body(graph, nullptr);
     return std::move(out_);
@@ -107,7 +109,7 @@ class Printer {
     }
     content += ")";
     for (const Attrs::Entry& entry : node.attrs.entries()) {
-      const std::string value = text::print_value(entry.value);
+      const std::string value = print_value(entry.value);
       if (!is_default(op, entry.name, value)) content += fmt::format(" {}={}", entry.name, value);
     }
     for (std::size_t i = 0; i < node.regions.size(); ++i) {
@@ -118,6 +120,13 @@ class Printer {
       content = i + 1 < node.regions.size() ? "} " : "}";
     }
     line(content);
+  }
+
+  std::string print_value(const AttrValue& value) {
+    const Tensor* tensor = std::get_if<Tensor>(&value);
+    if (tensors_ == nullptr || tensor == nullptr || !text::is_long(*tensor)) return text::print_value(value);
+    tensors_->push_back(*tensor);
+    return text::print_reference(*tensor, tensors_->size() - 1);
   }
 
   std::string results(const Graph& graph, const Node& node) {
@@ -156,6 +165,7 @@ class Printer {
     return value < graph.num_values() ? word_or_quoted(graph.value(value).name) : fmt::format("<value {}>", value);
   }
 
+  std::vector<Tensor>* tensors_;  // null: everything is written in the text
   std::string out_;
   std::size_t indent_ = 0;
 };
@@ -163,7 +173,11 @@ class Printer {
 }  // namespace
 
 std::string print(const Graph& graph) {
-  return Printer().print(graph);
+  return Printer(nullptr).print(graph);
+}
+
+std::string print(const Graph& graph, std::vector<Tensor>& tensors) {
+  return Printer(&tensors).print(graph);
 }
 
 }  // namespace tilewright

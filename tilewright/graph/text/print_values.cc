@@ -98,10 +98,18 @@ std::string print_value(const AttrValue& value) {
   return std::visit([](const auto& one) { return print_one(one); }, value);
 }
 
+bool is_long(const Tensor& tensor) {
+  return tensor.count() > kMaxInline;
+}
+
+std::string print_reference(const Tensor& tensor, std::size_t number) {
+  return fmt::format("{}[{}]{{@{}}}", to_string(tensor.dtype()), fmt::join(tensor.sizes(), ", "), number);
+}
+
 std::string print_tensor(const Tensor& given) {
   const Tensor tensor = given.contiguous();
   std::string out = fmt::format("{}[{}]{{", to_string(tensor.dtype()), fmt::join(tensor.sizes(), ", "));
-  if (tensor.count() > kMaxInline) {
+  if (is_long(tensor)) {
     out += print_bytes(tensor);
   } else {
     out += visit(tensor.dtype(), [&]<typename T>() { return print_elements<T>(tensor); });

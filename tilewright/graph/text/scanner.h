@@ -2,13 +2,15 @@
 // error names the line. Holds a view of the text: the text outlives the scanner.
 #pragma once
 
-#include "tilewright/base/result.h"
+#include <span>
+
+#include "tilewright/tensor/tensor.h"
 
 namespace tilewright::text {
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  explicit Scanner(std::string_view text, std::span<const Tensor> tensors = {}) : text_(text), tensors_(tensors) {}
 
   void skip_blanks();
   bool at_end();
@@ -24,6 +26,7 @@ class Scanner {
   Result<std::string_view> expression(bool in_list);
   std::string_view digits(bool (*belongs)(char));  // the longest run of such characters, from here on
   std::size_t remaining() const { return text_.size() - position_; }
+  std::span<const Tensor> tensors() const { return tensors_; }  // that the text names by number
 
   template <typename... Args>
   Error fail(fmt::format_string<Args...> format, Args&&... args) const {
@@ -36,6 +39,7 @@ class Scanner {
   Result<std::string> quoted_string();
 
   std::string_view text_;
+  std::span<const Tensor> tensors_;
   std::size_t position_ = 0;
 };
 

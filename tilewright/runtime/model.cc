@@ -1,0 +1,192 @@
+#include "tilewright/runtime/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace tilewright::runtime {
+namespace {
+
+// Identities of weights of models; those of other borders count from 1.
+std::uint64_t new_identity() {
+  static std::atomic<std::uint64_t> next{std::uint64_t{1} << 63};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+Tensor copy_of(const Tensor& tensor) {
+  const Tensor dense = tensor.contiguous();
+  Tensor copy(tensor.dtype(), {tensor.sizes().begin(), tensor.sizes().end()});
+  if (dense.bytes() > 0) std::memcpy(copy.data(), dense.data(), static_cast<std::size_t>(dense.bytes()));
+  return copy;
+}
+
+TensorArg argument(const Tensor& tensor, std::uint64_t identity, std::uint64_t version) {
+  TensorArg arg = TensorArg::of(tensor);
+  arg.identity = identity;
+  arg.version = version;
+  return arg;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> Model::load(const std::string& path, const ModelOptions& options) {
+  TW_ASSIGN(ModelContents contents, read_model(path, {options.check_weights}));
+  auto model = create(std::move(contents), options);
+  if (!model.ok()) return std::move(model).error().in(path);
+  return model;
+}
+
+Result<std::unique_ptr<Model>> Model::load(std::span<const std::byte> bytes, const ModelOptions& options) {
+  TW_ASSIGN(ModelContents contents, decode_model(bytes, nullptr, {options.check_weights}));
+  return create(std::move(contents), options);
+}
+
+Result<std::unique_ptr<Model>> Model::create(ModelContents contents, const ModelOptions& options) {
+  auto model = std::unique_ptr<Model>(new Model());
+  SessionOptions session{.output_strides = contents.output_strides, .runner = options.runner, .machine = options.machine};
+  model->output_strides_ = std::move(contents.output_strides);
+  model->metadata_ = std::move(contents.metadata);
+  TW_ASSIGN(model->session_, Session::compile(std::move(contents.graph), session));
+  TW_TRY(model->bind(std::move(contents.weights)));
+  return model;
+}
+
+Status Model::bind(std::map<std::string, Tensor> weights) {
+  const Graph& graph = source();
+  written_.assign(graph.inputs().size(), false);
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.op != Op::kAssign) continue;
+    const auto at = std::find(graph.inputs().begin(), graph.inputs().end(), node.inputs[0]);
+    if (at != graph.inputs().end()) written_[static_cast<std::size_t>(at - graph.inputs().begin())] = true;
+  }
+  auto bound = std::make_shared<Weights>();
+  bound->tensors.resize(graph.inputs().size());
+  bound->inputs.resize(graph.inputs().size());
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Value& value = graph.value(graph.inputs()[i]);
+    const auto found = weights.find(value.name);
+    if (found == weights.end()) {
+      if (graph.role(i) == InputRole::kWeight) return fail(ErrorKind::kInvalidArgument, "weight '{}' has no value", value.name);
+      data_inputs_.push_back(i);
+      continue;
+    }
+    ++used;
+    if (!fits(found->second, value.type)) {
+      return fail(ErrorKind::kShapeMismatch, "weight '{}': expected {}, got {}", value.name, value.type, describe_type(found->second));
+    }
+    keeps_state_ = keeps_state_ || written_[i];
+    bound->tensors[i] = written_[i] ? copy_of(found->second) : found->second.contiguous();
+    bound->inputs[i] = argument(bound->tensors[i], written_[i] ? 0 : new_identity(), 1);
+  }
+  if (used != weights.size()) return fail(ErrorKind::kInvalidArgument, "{} weights, the graph has inputs for {}", weights.size(), used);
+  weights_ = std::move(bound);
+  return {};
+}
+
+std::shared_ptr<const Model::Weights> Model::weights() const {
+  const std::lock_guard lock(weights_mutex_);
+  return weights_;
+}
+
+std::unique_lock<std::mutex> Model::alone_if_stateful() const {
+  std::unique_lock<std::mutex> lock(state_mutex_, std::defer_lock);
+  if (keeps_state_) lock.lock();
+  return lock;
+}
+
+std::vector<std::string> Model::weight_names() const {
+  std::vector<std::string> names;
+  const Graph& graph = source();
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    if (!std::binary_search(data_inputs_.begin(), data_inputs_.end(), i)) names.push_back(graph.value(graph.inputs()[i]).name);
+  }
+  return names;
+}
+
+Result<std::size_t> Model::weight_index(const std::string& name) const {
+  const Graph& graph = source();
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    if (graph.value(graph.inputs()[i]).name != name) continue;
+    if (!std::binary_search(data_inputs_.begin(), data_inputs_.end(), i)) return i;
+  }
+  return fail(ErrorKind::kInvalidArgument, "the model has no weight '{}'", name);
+}
+
+Status Model::set_weights(const std::map<std::string, Tensor>& weights) {
+  const Graph& graph = source();
+  std::vector<std::pair<std::size_t, Tensor>> changes;
+  for (const auto& [name, value] : weights) {
+    TW_ASSIGN(const std::size_t index, weight_index(name));
+    const TensorType& type = graph.type(graph.inputs()[index]);
+    if (!fits(value, type)) {
+      return fail(ErrorKind::kShapeMismatch, "weight '{}': expected {}, got {}", name, type, describe_type(value));
+    }
+    changes.emplace_back(index, copy_of(value));
+  }
+  const std::lock_guard lock(weights_mutex_);
+  auto next = std::make_shared<Weights>(*weights_);
+  for (auto& [index, value] : changes) {
+    const TensorArg& before = weights_->inputs[index];
+    next->inputs[index] = argument(value, before.identity, before.version + 1);
+    next->tensors[index] = std::move(value);
+  }
+  weights_ = std::move(next);
+  return {};
+}
+
+Result<Tensor> Model::weight(const std::string& name) const {
+  TW_ASSIGN(const std::size_t index, weight_index(name));
+  const std::unique_lock<std::mutex> alone = alone_if_stateful();
+  const Tensor value = weights()->tensors[index];
+  return written_[index] ? copy_of(value) : value;
+}
+
+Status Model::save(const std::string& path) const {
+  const Graph& graph = source();
+  const std::unique_lock<std::mutex> alone = alone_if_stateful();
+  const std::shared_ptr<const Weights> now = weights();
+  std::map<std::string, Tensor> named;
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    if (!std::binary_search(data_inputs_.begin(), data_inputs_.end(), i)) {
+      named.emplace(graph.value(graph.inputs()[i]).name, now->tensors[i]);
+    }
+  }
+  return save_model(graph, named, {output_strides_, metadata_}, path);
+}
+
+Status Model::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink, HostCalls* host) {
+  if (inputs.size() != data_inputs_.size()) {
+    std::string names;
+    for (const std::size_t i : data_inputs_) {
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", source().value(source().inputs()[i]).name);
+    }
+    return fail(ErrorKind::kInvalidArgument, "the model takes {} inputs ({}), {} given", data_inputs_.size(), names, inputs.size());
+  }
+  const std::unique_lock<std::mutex> alone = alone_if_stateful();
+  const std::shared_ptr<const Weights> held = weights();
+  std::vector<TensorArg> all(held->inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) all[data_inputs_[i]] = inputs[i];
+  return session_->run(all, scalars, sink, host);
+}
+
+Result<std::vector<Tensor>> Model::run(std::span<const Tensor> inputs, std::span<const DimValue> scalars, HostCalls* host) {
+  std::vector<TensorArg> args;
+  args.reserve(inputs.size());
+  for (const Tensor& tensor : inputs) {
+    if (tensor.rank() > static_cast<std::size_t>(compiler::kMaxTensorRank)) {
+      return fail(ErrorKind::kShapeMismatch, "input {} has {} axes, at most {} are possible", args.size(), tensor.rank(),
+                  compiler::kMaxTensorRank);
+    }
+    args.push_back(TensorArg::of(tensor));
+  }
+  TensorSink sink;
+  TW_TRY(run(args, scalars, sink, host));
+  sink.tensors().resize(session_->plan().outputs.size());
+  return std::move(sink.tensors());
+}
+
+}  // namespace tilewright::runtime

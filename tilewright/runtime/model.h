@@ -1,0 +1,63 @@
+// Model: a session whose weights it holds itself, so that a call brings only data. Weights may be replaced while calls run:
+// a call sees the weights that were there when it began, all of them of one moment.
+// Thread-safe. A model whose graph writes to a weight (a buffer it keeps) runs one call at a time.
+#pragma once
+
+#include "tilewright/runtime/model_file.h"
+#include "tilewright/runtime/session.h"
+
+namespace tilewright::runtime {
+
+struct ModelOptions {
+  RunnerOptions runner;
+  vm::Machine* machine = nullptr;  // null: the machine of the process
+  bool check_weights = true;       // see ReadOptions
+};
+
+class Model {
+ public:
+  static Result<std::unique_ptr<Model>> load(const std::string& path, const ModelOptions& options = {});
+  static Result<std::unique_ptr<Model>> load(std::span<const std::byte> bytes, const ModelOptions& options = {});
+  static Result<std::unique_ptr<Model>> create(ModelContents contents, const ModelOptions& options = {});
+
+  // Positions in the graph's inputs of those that a call brings, in order.
+  const std::vector<std::size_t>& data_inputs() const { return data_inputs_; }
+  const Graph& source() const { return session_->source(); }
+  const Session& session() const { return *session_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  std::vector<std::string> weight_names() const;
+
+  // Inputs in the order of data_inputs(), scalars in the order of the graph's scalar inputs.
+  Status run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink, HostCalls* host = nullptr);
+  Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, std::span<const DimValue> scalars = {}, HostCalls* host = nullptr);
+
+  // Calls that begin later see all of the new values, and none but these. The content is copied.
+  Status set_weights(const std::map<std::string, Tensor>& weights);
+  Status set_weight(const std::string& name, const Tensor& value) { return set_weights({{name, value}}); }
+  Result<Tensor> weight(const std::string& name) const;
+  Status save(const std::string& path) const;  // with the weights of now
+  void trim() { session_->trim(); }
+
+ private:
+  struct Weights {
+    std::vector<Tensor> tensors;   // by graph input; data inputs are empty
+    std::vector<TensorArg> inputs;  // the same as arguments, with identity and version
+  };
+  Model() = default;
+  Status bind(std::map<std::string, Tensor> weights);
+  std::shared_ptr<const Weights> weights() const;
+  std::unique_lock<std::mutex> alone_if_stateful() const;
+  Result<std::size_t> weight_index(const std::string& name) const;
+
+  std::unique_ptr<Session> session_;
+  std::vector<std::size_t> data_inputs_;
+  std::vector<bool> written_;  // by graph input: the graph assigns to it
+  bool keeps_state_ = false;   // a weight is written
+  std::vector<std::vector<Dim>> output_strides_;
+  std::map<std::string, std::string> metadata_;
+  mutable std::mutex weights_mutex_;
+  std::shared_ptr<const Weights> weights_;
+  mutable std::mutex state_mutex_;  // taken by calls if keeps_state_
+};
+
+}  // namespace tilewright::runtime

@@ -1,0 +1,47 @@
+// The model file: a graph, the values of its weights, and how its outputs lie. One file, the same for every machine: weights
+// are stored as they are, row-major, so that the file can be mapped and its weights used in place.
+// Little endian, version 1 (model_file_format.h has the fields). Reading checks everything before it allocates; a damaged
+// file is an error of kind Corrupt, a text in it that is no graph one of kind Parse.
+#pragma once
+
+#include <map>
+
+#include "tilewright/graph/graph.h"
+
+namespace tilewright::runtime {
+
+struct ModelContents {
+  std::unique_ptr<Graph> graph;                  // as it was before the passes
+  std::map<std::string, Tensor> weights;         // by the name of the graph input that each is the value of
+  std::vector<std::vector<Dim>> output_strides;  // per output, in elements; empty: row-major
+  std::map<std::string, std::string> metadata;   // free text of whoever saved the model
+};
+
+// What is stored beside the graph; see ModelContents.
+struct ModelExtras {
+  std::vector<std::vector<Dim>> output_strides;
+  std::map<std::string, std::string> metadata;
+};
+
+// Every weight of the graph must have a value; data inputs may have one, and are no inputs of the model then.
+// The file appears whole or not at all.
+Status save_model(const Graph& graph, const std::map<std::string, Tensor>& weights, const ModelExtras& extras,
+                  const std::string& path);
+Result<std::vector<std::byte>> encode_model(const Graph& graph, const std::map<std::string, Tensor>& weights,
+                                            const ModelExtras& extras);
+
+struct ReadOptions {
+  bool check_weights = true;  // compare the checksum of each weight, which reads all of the file
+};
+
+// The weights are views of the mapped file.
+Result<ModelContents> read_model(const std::string& path, const ReadOptions& options = {});
+// `owner` keeps the bytes alive as long as a weight is in use; null: the weights are copied.
+Result<ModelContents> decode_model(std::span<const std::byte> bytes, std::shared_ptr<void> owner = nullptr,
+                                   const ReadOptions& options = {});
+// Whether a tensor can be the value of something of this type; a size that is an expression may be any.
+bool fits(const Tensor& tensor, const TensorType& type);
+std::string describe_type(const Tensor& tensor);  // "f32[3, 64]"
+bool is_model_file(std::span<const std::byte> bytes);  // by its first bytes
+
+}  // namespace tilewright::runtime
