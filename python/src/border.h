@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "src/graph_binding.h"
-#include "tilewright/graph/eval/eval.h"
+#include "src/weight_inputs.h"
+#include "tilewright/runtime/session.h"
 #include "tilewright/tensor/dim_program.h"
 
 namespace tilewright::python {
@@ -21,55 +22,58 @@ using Slot = DimProgram::Slot;
 // A layout whose numbers are known when symbols are bound. Strides and offset in elements.
 struct Layout {
   std::vector<Slot> sizes, strides;
-  std::optional<Slot> offset;
-  bool is_absolute = false;    // offset counts from the start of the storage, else from the start of the viewed tensor
+  Slot offset = 0;
+  bool is_absolute = false;  // offset counts from the start of the storage, else from the start of the viewed tensor
 };
 
-struct InputRow {   // one graph input
+struct InputRow {            // one graph input
   std::size_t argument;
   DType dtype;
-  std::optional<Layout> view;  // set: this view of the argument's storage, else the argument itself
+  std::optional<Layout> view;    // set: this view of the argument's storage, else the argument itself
+  std::size_t weight = SIZE_MAX;  // index in weights_, if it is one
 };
 
-struct ScalarRow {  // an argument that is a Python number
+struct ScalarRow {           // an argument that is a Python number
   std::size_t argument;
-  Dim symbol;
   Slot slot;
+  bool is_float;
 };
 
-struct DimRow {     // a symbol that is the size of an axis of an argument
+struct DimRow {              // a symbol that is the size of an axis of an argument
   std::size_t input, axis;
   Slot slot;
 };
 
-struct LateRow {    // a symbol known after the run: graph output `output` holds its value
+struct LateRow {             // a symbol known after the run: graph output `output` holds its value
   std::size_t output;
   Slot slot;
 };
 
-struct ValueRow {   // a tensor that this call makes: graph output `output` in memory of this layout
+struct ValueRow {            // a tensor that a call makes: graph output `output` in memory of this layout
   std::size_t output;
   nb::object dtype;
   Layout layout;
+  std::vector<Dim> strides;
+  bool is_late = false;
 };
 
 enum class ResultKind { kValue, kArgument, kViewOfValue, kViewOfArgument, kNumber, kConstant };
 
 struct ResultRow {
   ResultKind kind;
-  std::size_t source = 0;  // a value or an argument
+  std::size_t source = 0;    // a value or an argument
   nb::object constant;
-  Layout layout;           // of views
+  Layout layout;             // of views
   Slot number = 0;
-  char type = 'i';         // of a number: i, f or b
+  char type = 'i';           // of a number: i, f or b
 };
 
 class Border {
  public:
-  explicit Border(const PyGraph& graph, nb::object empty_strided, nb::object as_strided)
+  Border(const PyGraph& graph, nb::object empty_strided, nb::object as_strided)
       : graph_(graph.graph), empty_strided_(std::move(empty_strided)), as_strided_(std::move(as_strided)) {}
 
-  void add_input(std::size_t argument, nb::handle dtype);
+  void add_input(std::size_t argument, nb::handle dtype, bool is_weight);
   void add_view_input(std::size_t argument, nb::handle dtype, nb::handle sizes, nb::handle strides, nb::handle offset,
                       bool is_absolute);
   void add_scalar(std::size_t argument, Dim symbol);
@@ -81,21 +85,23 @@ class Border {
   void add_number(Dim value, char type);
   void add_constant(nb::object value);
   void set_host_call(nb::object host_call) { host_call_ = std::move(host_call); }
-  void finish();  // binds what is left: symbols that are sizes of inputs
+  // Binds what is left (symbols that are sizes of inputs) and compiles the graph, or keeps it for the oracle.
+  void finish(bool use_oracle);
+  void refresh();
+  nb::dict weights() const;  // graph input name -> value, of the parameters of the last call
+  runtime::Session* session() const { return session_.get(); }
 
   nb::list call(nb::list arguments) const;
 
  private:
   struct Call;
+  friend struct Call;
   Layout layout(nb::handle sizes, nb::handle strides, nb::handle offset);
-  void bind_early(Call& call, nb::list arguments) const;
-  void run(Call& call) const;
-  void bind_late(Call& call) const;
-  std::vector<nb::object> values(Call& call) const;
-  nb::object number(const Call& call, const ResultRow& row) const;
-  nb::list results(Call& call, nb::list arguments) const;
+  void mark_late_values();
+  void compile();
 
   std::shared_ptr<Graph> graph_;
+  std::unique_ptr<runtime::Session> session_;  // null: the oracle runs the graph
   nb::object empty_strided_, as_strided_, host_call_;
   DimProgram program_;
   std::vector<InputRow> inputs_;
@@ -104,6 +110,7 @@ class Border {
   std::vector<LateRow> late_;
   std::vector<ValueRow> values_;
   std::vector<ResultRow> results_;
+  mutable std::vector<WeightInput> weights_;   // guarded by the interpreter lock
 };
 
 }  // namespace tilewright::python

@@ -1,12 +1,6 @@
 // Tensors of torch through their Python methods.
 #include "src/torch_tensor.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cstring>
-
 #include "src/errors.h"
 
 namespace tilewright::python {
@@ -21,46 +15,37 @@ nb::object call_method(nb::handle object, PyObject* name) {
   return nb::steal(result);
 }
 
-std::vector<std::int64_t> numbers_of(nb::handle tuple) {
+nb::object attribute(nb::handle object, PyObject* name) {
+  PyObject* result = PyObject_GetAttr(object.ptr(), name);
+  if (result == nullptr) throw nb::python_error();
+  return nb::steal(result);
+}
+
+int read_numbers(nb::handle tuple, std::array<std::int64_t, compiler::kMaxTensorRank>& numbers) {
   const Py_ssize_t count = PyTuple_GET_SIZE(tuple.ptr());
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+  if (count > compiler::kMaxTensorRank) {
+    throw Failure{fail(ErrorKind::kUnsupported, "a tensor has {} axes, {} are supported", count, compiler::kMaxTensorRank)};
+  }
   for (Py_ssize_t i = 0; i < count; ++i) {
     numbers[static_cast<std::size_t>(i)] = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple.ptr(), i));
   }
-  return numbers;
-}
-
-// Copies axis by axis; the innermost axis is a loop over elements.
-void copy_axis(const char*& source, char* target, const std::vector<std::int64_t>& sizes,
-               const std::vector<std::int64_t>& strides, std::size_t axis, std::int64_t bytes) {
-  if (axis == sizes.size()) {
-    std::memcpy(target, source, static_cast<std::size_t>(bytes));
-    source += bytes;
-    return;
-  }
-  if (axis + 1 == sizes.size() && strides[axis] == 1) {
-    std::memcpy(target, source, static_cast<std::size_t>(bytes * sizes[axis]));
-    source += bytes * sizes[axis];
-    return;
-  }
-  for (std::int64_t i = 0; i < sizes[axis]; ++i) {
-    copy_axis(source, target + i * strides[axis] * bytes, sizes, strides, axis + 1, bytes);
-  }
+  return static_cast<int>(count);
 }
 
 }  // namespace
 
-TorchTensor read_tensor(nb::handle tensor) {
+std::byte* data_pointer(nb::handle tensor) {
   static PyObject* const kDataPtr = name_of("data_ptr");
+  return static_cast<std::byte*>(PyLong_AsVoidPtr(call_method(tensor, kDataPtr).ptr()));
+}
+
+runtime::TensorArg read_argument(nb::handle tensor, DType dtype) {
   static PyObject* const kShape = name_of("shape");
   static PyObject* const kStride = name_of("stride");
-  TorchTensor out;
-  out.data = static_cast<char*>(PyLong_AsVoidPtr(call_method(tensor, kDataPtr).ptr()));
-  PyObject* shape = PyObject_GetAttr(tensor.ptr(), kShape);
-  if (shape == nullptr) throw nb::python_error();
-  out.sizes = numbers_of(nb::steal(shape));
-  out.strides = numbers_of(call_method(tensor, kStride));
-  return out;
+  runtime::TensorArg arg{.dtype = dtype, .data = data_pointer(tensor)};
+  arg.rank = read_numbers(attribute(tensor, kShape), arg.sizes);
+  read_numbers(call_method(tensor, kStride), arg.strides);
+  return arg;
 }
 
 std::int64_t storage_offset(nb::handle tensor) {
@@ -68,7 +53,17 @@ std::int64_t storage_offset(nb::handle tensor) {
   return PyLong_AsLongLong(call_method(tensor, kStorageOffset).ptr());
 }
 
-nb::tuple to_tuple(const std::vector<std::int64_t>& numbers) {
+bool has_version(nb::handle tensor) {
+  static PyObject* const kIsInference = name_of("is_inference");
+  return !nb::cast<bool>(call_method(tensor, kIsInference));
+}
+
+std::uint64_t version_of(nb::handle tensor) {
+  static PyObject* const kVersion = name_of("_version");
+  return PyLong_AsUnsignedLongLong(attribute(tensor, kVersion).ptr());
+}
+
+nb::tuple to_tuple(Numbers numbers) {
   PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(numbers.size()));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(numbers[i]));
@@ -76,22 +71,9 @@ nb::tuple to_tuple(const std::vector<std::int64_t>& numbers) {
   return nb::steal<nb::tuple>(tuple);
 }
 
-nb::object new_tensor(nb::handle empty_strided, const std::vector<std::int64_t>& sizes,
-                      const std::vector<std::int64_t>& strides, nb::handle dtype) {
+nb::object new_tensor(nb::handle empty_strided, Numbers sizes, Numbers strides, nb::handle dtype) {
   using namespace nb::literals;
   return empty_strided(to_tuple(sizes), to_tuple(strides), "dtype"_a = dtype);
-}
-
-void copy_to(const Tensor& source, const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
-             nb::handle tensor) {
-  const Tensor flat = source.contiguous();
-  if (!std::equal(sizes.begin(), sizes.end(), flat.sizes().begin(), flat.sizes().end())) {
-    throw Failure{fail(ErrorKind::kInternal, "a result has sizes [{}], [{}] was expected", fmt::join(flat.sizes(), ", "),
-                       fmt::join(sizes, ", "))};
-  }
-  if (flat.count() == 0) return;
-  const char* from = static_cast<const char*>(flat.data());
-  copy_axis(from, read_tensor(tensor).data, sizes, strides, 0, byte_size(flat.dtype()));
 }
 
 }  // namespace tilewright::python

@@ -3,26 +3,22 @@
 
 #include <nanobind/nanobind.h>
 
-#include <vector>
+#include <span>
 
-#include "tilewright/tensor/tensor.h"
+#include "tilewright/runtime/arguments.h"
 
 namespace tilewright::python {
 
 namespace nb = nanobind;
+using Numbers = std::span<const std::int64_t>;
 
-struct TorchTensor {
-  char* data = nullptr;
-  std::vector<std::int64_t> sizes, strides;
-};
-
-TorchTensor read_tensor(nb::handle tensor);
+runtime::TensorArg read_argument(nb::handle tensor, DType dtype);
+std::byte* data_pointer(nb::handle tensor);
 std::int64_t storage_offset(nb::handle tensor);
-nb::tuple to_tuple(const std::vector<std::int64_t>& numbers);
-nb::object new_tensor(nb::handle empty_strided, const std::vector<std::int64_t>& sizes,
-                      const std::vector<std::int64_t>& strides, nb::handle dtype);
-// Writes `source` into the memory of a torch tensor of this layout. An error if the sizes differ.
-void copy_to(const Tensor& source, const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
-             nb::handle tensor);
+bool has_version(nb::handle tensor);               // inference tensors have no version counter
+std::uint64_t version_of(nb::handle tensor);
+nb::tuple to_tuple(Numbers numbers);
+// A new tensor: empty_strided(sizes, strides, dtype=dtype).
+nb::object new_tensor(nb::handle empty_strided, Numbers sizes, Numbers strides, nb::handle dtype);
 
 }  // namespace tilewright::python

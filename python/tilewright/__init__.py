@@ -1,3 +1,73 @@
-"""Tilewright: dynamic tensor programs, compiled in microseconds and run by a bytecode VM."""
+"""Tilewright: dynamic tensor programs, compiled in microseconds and run by a bytecode VM.
+
+    torch.compile(model, backend="tilewright")          run a PyTorch model
+    session = tilewright.load("model.twm")              run a stored model: session.run({"x": array})
+    print(tilewright.explain(compiled))                 what became of a compiled function
+
+Importing this package imports neither torch nor numpy.
+"""
 
 from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+from .session import Session, load
+
+__all__ = ["Session", "explain", "load", "num_threads", "refresh", "save", "set_num_threads", "stats", "trim"]
+__version__ = "0.1.0"
+
+
+def set_num_threads(count: int) -> None:
+    """Threads that one call may use, its caller included; at least 1."""
+    if count < 1:
+        raise ValueError(f"the number of threads must be at least 1: {count}")
+    _core.set_num_threads(count)
+
+
+def num_threads() -> int:
+    """Threads that one call may use."""
+    return _core.num_threads()
+
+
+def stats() -> dict[str, Any]:
+    """Counters of the process: calls, launches, programs encoded and their times in ns, bytes, fallbacks by op."""
+    counters = dict(_core.counters())
+    counters["fallbacks"] = _torch_explain().fallback_counts() if _torch_backend_is_loaded() else {}
+    return counters
+
+
+def explain(compiled: Any = None) -> Any:
+    """Graphs, graph breaks, kernels and fallbacks of a function compiled with backend="tilewright"; `str()` is a report."""
+    return _torch_explain().explain(compiled)
+
+
+def refresh(compiled: Any) -> None:
+    """Counts every parameter of a compiled function as changed."""
+    _torch_explain().refresh(compiled)
+
+
+def save(model: Any, path: str) -> None:
+    """Stores a compiled function (after a call) or a Session as one file that runs without torch and without Python."""
+    if isinstance(model, Session):
+        model.save(path)
+    else:
+        _torch_explain().save_compiled(model, path)
+
+
+def trim() -> None:
+    """Returns memory that no call uses now to the system."""
+    if _torch_backend_is_loaded():
+        _torch_explain().trim()
+
+
+def _torch_explain() -> Any:
+    from .torch_backend import explain as module
+
+    return module
+
+
+def _torch_backend_is_loaded() -> bool:
+    import sys
+
+    return f"{__name__}.torch_backend" in sys.modules

@@ -1,6 +1,6 @@
 """Bindings of the Tilewright library."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import enum
 
 from numpy.typing import NDArray
@@ -187,7 +187,7 @@ class Border:
 
     def __init__(self, graph: Graph, empty_strided: object, as_strided: object) -> None: ...
 
-    def add_input(self, argument: int, dtype: object) -> None: ...
+    def add_input(self, argument: int, dtype: object, is_weight: bool = False) -> None: ...
 
     def add_view_input(self, argument: int, dtype: object, sizes: object, strides: object, offset: object, is_absolute: bool) -> None: ...
 
@@ -207,6 +207,56 @@ class Border:
 
     def set_host_call(self, host_call: object) -> None: ...
 
-    def finish(self) -> None: ...
+    def finish(self, use_oracle: bool = False) -> None: ...
+
+    def refresh(self) -> None:
+        """Counts every parameter as changed at the next call."""
+
+    def weights(self) -> dict:
+        """The parameters of the last call, by the name of their graph input."""
+
+    def trim(self) -> None: ...
+
+    @property
+    def plan(self) -> str:
+        """The optimised graph, as text."""
 
     def __call__(self, arguments: list) -> list: ...
+
+def counters() -> dict:
+    """
+    Counters of the process: calls, launches, programs, bytes, encode times in ns.
+    """
+
+def set_num_threads(count: int) -> None: ...
+
+def num_threads() -> int: ...
+
+def save_model(graph: Graph, weights: Mapping[str, Tensor], output_strides: list, metadata: Mapping[str, str], path: str) -> None: ...
+
+class Model:
+    """A compiled model with its weights."""
+
+    @staticmethod
+    def load(source: object) -> Model:
+        """Reads a model file from a path or from bytes."""
+
+    @property
+    def inputs(self) -> list:
+        """(name, dtype, shape) of what a call brings."""
+
+    @property
+    def outputs(self) -> list: ...
+
+    @property
+    def scalars(self) -> list[Dim]: ...
+
+    def weight_names(self) -> list[str]: ...
+
+    def set_weights(self, weights: Mapping[str, Tensor]) -> None: ...
+
+    def save(self, path: str) -> None: ...
+
+    def trim(self) -> None: ...
+
+    def run(self, inputs: Sequence[Tensor], scalars: list = []) -> list[Tensor]: ...

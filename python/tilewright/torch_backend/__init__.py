@@ -14,8 +14,13 @@ from .decompositions import decomposition_table
 __all__ = ["compile_graph"]
 
 
-def compile_graph(module: GraphModule, example_inputs: Sequence[Any], *, options: dict[str, Any] | None = None,
-                  mode: str | None = None) -> Callable[..., Any]:
+def compile_graph(
+    module: GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    options: dict[str, Any] | None = None,
+    mode: str | None = None,
+) -> Callable[..., Any]:
     """Entry point of the backend. `options`: {"fallback": "torch" (default) or "error"}; `mode` must be None or "default"."""
     if mode not in (None, "default"):
         raise ValueError(f"the tilewright backend has no mode {mode!r}")

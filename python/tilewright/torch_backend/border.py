@@ -42,6 +42,7 @@ class InputRow:
 
     argument: int
     dtype: _core.DType
+    is_weight: bool = False
     view: tuple[list[Dim], list[Dim], Dim, bool] | None = None
 
 
@@ -64,17 +65,26 @@ class Arguments:
             except NotRepresentable:
                 return  # an error only if something reads it
             c.values[node] = c.wrap(c.graph.add_input(dtype, shape, node.name, is_weight), fake.dtype)
-            self.inputs.append(InputRow(position, dtype))
+            self.inputs.append(InputRow(position, dtype, is_weight))
             self.known.update(dim for dim in shape if dim.is_symbol)
         elif is_symbolic(fake):
             number = to_number(fake)
             c.values[node] = number
             if isinstance(number, Dim) and number.is_symbol:
                 self.scalars.append((position, number))
-                self.known.add(number)
-                c.graph.add_scalar_input(number)
         else:
             c.values[node] = fake
+
+    def add_scalars(self, c: Lowering) -> None:
+        """Numbers that no size gives are scalar inputs of the graph."""
+        self.scalars = [(position, symbol) for position, symbol in self.scalars if symbol not in self.known]
+        for _, symbol in self.scalars:
+            if symbol not in self.known:
+                c.graph.add_scalar_input(symbol)
+            self.known.add(symbol)
+
+    def is_argument(self, node: Any) -> bool:
+        return node in self.positions
 
     def view(self, c: Lowering, source: Node, sizes: Any, strides: Any, offset: Any, is_absolute: bool) -> Value | None:
         owner = self.owners.get(storage_of(source.meta["val"]))
@@ -85,7 +95,9 @@ class Arguments:
         dtype, _ = library_type(fake)
         shape = to_shape(sizes)
         value_id = c.graph.add_input(dtype, shape, f"{owner.name}_view", False)
-        self.inputs.append(InputRow(self.positions[owner], dtype, (shape, to_shape(strides), start, is_absolute)))
+        self.inputs.append(
+            InputRow(self.positions[owner], dtype, False, (shape, to_shape(strides), start, is_absolute))
+        )
         return c.wrap(value_id, fake.dtype)
 
 
@@ -107,7 +119,8 @@ class Outputs:
 class BorderBuilder:
     """Lowers one FX graph and builds its _core.Border."""
 
-    def __init__(self, module: GraphModule, static_inputs: Sequence[int], name: str) -> None:
+    def __init__(self, module: GraphModule, static_inputs: Sequence[int], name: str, use_oracle: bool = False) -> None:
+        self.use_oracle = use_oracle
         self.module = module
         self.host_calls = HostCalls()
         self.arguments = Arguments()
@@ -123,6 +136,7 @@ class BorderBuilder:
         placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]
         for position, node in enumerate(placeholders):
             self.arguments.add(self.lowering, node, position, position in self.static_inputs)
+        self.arguments.add_scalars(self.lowering)
         output = self.lowering.run_nodes()
         for result in output.args[0]:
             self.add_result(result)
@@ -193,6 +207,13 @@ class BorderBuilder:
             self.outputs.values.append(self.lowering.scalar(symbol, dtype))
         return late
 
+    def output_strides(self) -> list[list[Dim] | None]:
+        """Per graph output its strides in elements; None for row-major ones that no result shows."""
+        strides: list[list[Dim] | None] = [None] * len(self.outputs.values)
+        for owner, number in self.outputs.number_of.items():
+            strides[number] = to_shape(owner.meta["val"].stride())
+        return strides
+
     def state_ranges(self, graph: _core.Graph) -> None:
         """Tells the graph what the shape environment knows of its symbols."""
         fakes = (node.meta.get("val") for node in self.module.graph.nodes)
@@ -209,7 +230,7 @@ class BorderBuilder:
         border = _core.Border(graph, torch.empty_strided, torch.as_strided)
         for row in self.arguments.inputs:
             if row.view is None:
-                border.add_input(row.argument, row.dtype)
+                border.add_input(row.argument, row.dtype, row.is_weight)
             else:
                 border.add_view_input(row.argument, row.dtype, *row.view)
         for argument, symbol in self.arguments.scalars:
@@ -224,7 +245,7 @@ class BorderBuilder:
             getattr(border, method)(*row_arguments)
         if self.host_calls.functions:
             border.set_host_call(self.host_calls)
-        border.finish()
+        border.finish(self.use_oracle)
         return border
 
 

@@ -11,12 +11,14 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from .. import _core
 from .border import BorderBuilder
 from .dims import UnknownExpression
 from .host_calls import HostCalls
 from .lowering import NotRepresentable
 
 Call = Callable[[list[Any]], Sequence[Any]]
+DEFAULT_ENGINE = "vm"
 
 
 @dataclass
@@ -24,13 +26,16 @@ class Settings:
     """Options of torch.compile(backend="tilewright", options={...})."""
 
     fallback: str = "torch"  # or "error"
+    engine: str = "vm"  # or "oracle": the naive evaluator, for tests
 
     @staticmethod
     def read(options: dict[str, Any] | None) -> Settings:
         options = dict(options or {})
-        settings = Settings(fallback=options.pop("fallback", "torch"))
+        settings = Settings(options.pop("fallback", "torch"), options.pop("engine", DEFAULT_ENGINE))
         if settings.fallback not in ("torch", "error"):
             raise ValueError(f"option 'fallback' must be 'torch' or 'error': {settings.fallback!r}")
+        if settings.engine not in ("vm", "oracle"):
+            raise ValueError(f"option 'engine' must be 'vm' or 'oracle': {settings.engine!r}")
         if options:
             raise ValueError(f"unknown options: {', '.join(map(repr, options))}; known: 'fallback'")
         return settings
@@ -46,8 +51,23 @@ class CompiledGraph:
     text: str = ""
     whole_on_torch: str = ""  # the reason, if torch runs all of it
     host_calls: HostCalls = field(default_factory=HostCalls)
-    calls: int = 0
+    calls: int = 0  # of a graph that runs on torch
+    border: _core.Border | None = None
+    builder: BorderBuilder | None = field(default=None, repr=False)
     run: Call = field(default=lambda _: [], repr=False)
+
+    def plan_ops(self) -> list[str]:
+        """The ops of the optimised graph; an op with a region ("fused") is one kernel."""
+        if self.border is None or not self.border.plan:
+            return []
+        return [op for op, _ in _core.Graph.parse(self.border.plan).nodes()]
+
+    def save(self, path: str) -> None:
+        """Stores the graph with the parameters of its last call."""
+        if self.border is None or self.builder is None or self.host_calls.functions:
+            raise ValueError(f"the graph needs torch to run: {self.whole_on_torch or ', '.join(self.fallbacks())}")
+        strides = self.builder.output_strides()
+        _core.save_model(self.builder.lowering.graph, self.border.weights(), strides, {"source": "torch"}, path)
 
     def fallbacks(self) -> dict[str, str]:
         """Op -> reason, for the ops that run on torch inside this graph."""
@@ -89,10 +109,11 @@ def boxed(graph: CompiledGraph) -> Call:
     return call
 
 
-def on_torch(module: GraphModule) -> Call:
+def on_torch(graph: CompiledGraph, module: GraphModule) -> Call:
     """Runs the FX graph by torch."""
 
     def call(arguments: list[Any]) -> Sequence[Any]:
+        graph.calls += 1
         return module(*arguments)
 
     return call
@@ -104,16 +125,17 @@ def compile_module(module: GraphModule, kind: str, backend_id: str, settings: Se
     RECORDS.add(graph)
     if kind == "backward":
         graph.whole_on_torch = "backward graphs run on torch"
-        graph.run = on_torch(module)
+        graph.run = on_torch(graph, module)
         return boxed(graph)
-    builder = BorderBuilder(module, static_inputs(), backend_id)
+    builder = BorderBuilder(module, static_inputs(), backend_id, settings.engine == "oracle")
     try:
-        graph.run = builder.build()
+        graph.border = graph.run = builder.build()
+        graph.builder = builder
         graph.host_calls = builder.host_calls
         graph.text = str(builder.lowering.graph)
     except (NotRepresentable, UnknownExpression) as error:
         graph.whole_on_torch = str(error)
-        graph.run = on_torch(module)
+        graph.run = on_torch(graph, module)
     refuse_fallbacks(graph, settings)
     return boxed(graph)
 

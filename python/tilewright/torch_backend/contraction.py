@@ -43,15 +43,31 @@ def _addmm(c: Lowering, bias: Value, a: Value, b: Value, *, beta: Any = 1, alpha
 
 
 @lowers("convolution")
-def _convolution(c: Lowering, x: Value, weight: Value, bias: Value | None, stride: Sequence[int], padding: Sequence[Any],
-                 dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int) -> Value:
+def _convolution(
+    c: Lowering,
+    x: Value,
+    weight: Value,
+    bias: Value | None,
+    stride: Sequence[int],
+    padding: Sequence[Any],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Value:
     spatial = x.rank - 2
 
     def full(values: Sequence[Any]) -> list[Any]:
         return list(values) * spatial if len(values) == 1 else list(values)
 
     pads = [to_dim(amount) for amount in full(padding)]
-    attrs: dict[str, Any] = {"stride": full(stride), "low": pads, "high": pads, "dilation": full(dilation), "groups": groups}
+    attrs: dict[str, Any] = {
+        "stride": full(stride),
+        "low": pads,
+        "high": pads,
+        "dilation": full(dilation),
+        "groups": groups,
+    }
     if transposed:
         attrs["output_pad"] = full(output_padding)
     inputs = [x, weight] if bias is None else [x, weight, bias]
@@ -59,8 +75,15 @@ def _convolution(c: Lowering, x: Value, weight: Value, bias: Value | None, strid
     return c.reshape(out, c.fake.shape)
 
 
-def pool_pads(x: Value, fake: Any, window: Sequence[int], stride: Sequence[int], padding: Sequence[int],
-              dilation: Sequence[int], ceil_mode: bool) -> tuple[list[Dim], list[Dim]]:
+def pool_pads(
+    x: Value,
+    fake: Any,
+    window: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+) -> tuple[list[Dim], list[Dim]]:
     """Pads before and after each spatial axis; with ceil_mode what the last, partial window needs."""
     low = [to_dim(amount) for amount in padding]
     if not ceil_mode:
@@ -68,7 +91,9 @@ def pool_pads(x: Value, fake: Any, window: Sequence[int], stride: Sequence[int],
     high = []
     for i, begin in enumerate(low):
         axis = x.rank - len(low) + i
-        needed = (to_dim(fake.shape[len(fake.shape) - len(low) + i]) - 1) * stride[i] + dilation[i] * (window[i] - 1) + 1
+        needed = (
+            (to_dim(fake.shape[len(fake.shape) - len(low) + i]) - 1) * stride[i] + dilation[i] * (window[i] - 1) + 1
+        )
         high.append(Dim.make("max", begin, needed - x.size(axis) - begin))
     return low, high
 
@@ -85,30 +110,55 @@ def batched(c: Lowering, x: Value, spatial: int) -> Value:
 
 
 @lowers("max_pool2d_with_indices", "max_pool3d_with_indices")
-def _max_pool(c: Lowering, x: Value, window: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
-              ceil_mode: bool = False) -> list[Value]:
+def _max_pool(
+    c: Lowering, x: Value, window: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> list[Value]:
     assert c.node is not None
     spatial = 2 if "pool2d" in str(c.node.target) else 3
     window = _spread(window, spatial, ())
     stride = _spread(stride, spatial, window)
     padding, dilation = _spread(padding, spatial, ()), _spread(dilation, spatial, ())
     low, high = pool_pads(x, c.fake[0], window, stride, padding, dilation, ceil_mode)
-    values, positions = c.ops("max_pool", batched(c, x, spatial), dtypes=(x.dtype, torch.int64), window=window, stride=stride,
-                              low=low, high=high, dilation=dilation)
+    values, positions = c.ops(
+        "max_pool",
+        batched(c, x, spatial),
+        dtypes=(x.dtype, torch.int64),
+        window=window,
+        stride=stride,
+        low=low,
+        high=high,
+        dilation=dilation,
+    )
     return [c.reshape(values, c.fake[0].shape), c.reshape(positions, c.fake[1].shape)]
 
 
 @lowers("avg_pool2d", "avg_pool3d", "avg_pool1d")
-def _avg_pool(c: Lowering, x: Value, window: Any, stride: Any = (), padding: Any = 0, ceil_mode: bool = False,
-              count_include_pad: bool = True, divisor_override: int | None = None) -> Value:
+def _avg_pool(
+    c: Lowering,
+    x: Value,
+    window: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Value:
     assert c.node is not None
     spatial = int(str(c.node.target).split("pool")[1][0])
     if ceil_mode:
         raise CannotLower("average pooling with partial windows")
     window = _spread(window, spatial, ())
     pads = [to_dim(amount) for amount in _spread(padding, spatial, ())]
-    out = c.op("avg_pool", batched(c, x, spatial), window=window, stride=_spread(stride, spatial, window), low=pads, high=pads,
-               count_pads=count_include_pad, divisor=divisor_override or 0)
+    out = c.op(
+        "avg_pool",
+        batched(c, x, spatial),
+        window=window,
+        stride=_spread(stride, spatial, window),
+        low=pads,
+        high=pads,
+        count_pads=count_include_pad,
+        divisor=divisor_override or 0,
+    )
     return c.reshape(out, c.fake.shape)
 
 
@@ -130,8 +180,17 @@ def _adaptive_avg_pool(c: Lowering, x: Value, size: Sequence[Any]) -> Value:
 
 
 @lowers("_scaled_dot_product_flash_attention_for_cpu")
-def _attention(c: Lowering, q: Value, k: Value, v: Value, dropout_p: float = 0.0, is_causal: bool = False, *,
-               attn_mask: Value | None = None, scale: Any = None) -> list[Value | None]:
+def _attention(
+    c: Lowering,
+    q: Value,
+    k: Value,
+    v: Value,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Value | None = None,
+    scale: Any = None,
+) -> list[Value | None]:
     if dropout_p:
         raise CannotLower("attention with dropout")
     if scale is None:

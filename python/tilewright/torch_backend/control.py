@@ -70,8 +70,9 @@ def _cond(c: Lowering, condition: Any, yes: GraphModule, no: GraphModule, operan
 
 
 @lowers(higher_order.while_loop)
-def _while_loop(c: Lowering, condition: GraphModule, body: GraphModule, carried: Sequence[Any],
-                operands: Sequence[Any] = ()) -> list[Value]:
+def _while_loop(
+    c: Lowering, condition: GraphModule, body: GraphModule, carried: Sequence[Any], operands: Sequence[Any] = ()
+) -> list[Value]:
     from .lowering import Value as ValueType
 
     if not all(isinstance(value, ValueType) for value in carried):
@@ -102,6 +103,17 @@ def _item(c: Lowering, x: Value) -> Any:
     c.bound.add(own.name)
     c.graph.op("item", [source.id], {"symbol": own}, [], "")
     return wanted
+
+
+@lowers("copy_")
+def _assign(c: Lowering, target: Value, source: Value, *_: Any) -> Value:
+    """The epilogue that writes a mutated argument; functional graphs have it for nothing else."""
+    assert c.node is not None
+    if c.arguments is None or not c.arguments.is_argument(c.node.args[0]):
+        raise CannotLower("a write to a value that is not an argument")
+    value = c.expand(c.cast(source, target.dtype), target.shape)
+    c.graph.op("assign", [target.id, value.id], {}, [], "")
+    return value
 
 
 @lowers("_assert_scalar")

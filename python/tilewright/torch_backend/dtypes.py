@@ -32,7 +32,9 @@ def number_dtype(value: object) -> torch.dtype:
     return torch.int64
 
 
-def result_dtype(dims: Iterable[torch.dtype], zeros: Iterable[torch.dtype], numbers: Iterable[torch.dtype]) -> torch.dtype:
+def result_dtype(
+    dims: Iterable[torch.dtype], zeros: Iterable[torch.dtype], numbers: Iterable[torch.dtype]
+) -> torch.dtype:
     """torch.result_type of tensors with dims, tensors of rank 0 and Python numbers, given by their dtypes."""
     result: torch.dtype | None = None
     for group in (dims, zeros, numbers):

@@ -14,11 +14,34 @@ if TYPE_CHECKING:
     from .lowering import Lowering, Operand, Value
 
 FLOAT_UNARY = {
-    "sqrt": "sqrt", "rsqrt": "rsqrt", "reciprocal": "reciprocal", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
-    "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan",
-    "asin": "asin", "acos": "acos", "atan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh",
-    "acosh": "acosh", "atanh": "atanh", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "lgamma": "lgamma",
-    "digamma": "digamma", "sigmoid": "sigmoid",
+    "sqrt": "sqrt",
+    "rsqrt": "rsqrt",
+    "reciprocal": "reciprocal",
+    "exp": "exp",
+    "exp2": "exp2",
+    "expm1": "expm1",
+    "log": "log",
+    "log2": "log2",
+    "log10": "log10",
+    "log1p": "log1p",
+    "sin": "sin",
+    "cos": "cos",
+    "tan": "tan",
+    "asin": "asin",
+    "acos": "acos",
+    "atan": "atan",
+    "sinh": "sinh",
+    "cosh": "cosh",
+    "tanh": "tanh",
+    "asinh": "asinh",
+    "acosh": "acosh",
+    "atanh": "atanh",
+    "erf": "erf",
+    "erfc": "erfc",
+    "erfinv": "erfinv",
+    "lgamma": "lgamma",
+    "digamma": "digamma",
+    "sigmoid": "sigmoid",
 }
 SAME_UNARY = {"neg": "neg", "abs": "abs", "sign": "sign", "sgn": "sign", "relu": "relu"}
 ROUNDING = {"ceil": "ceil", "floor": "floor", "round": "round", "trunc": "trunc", "fix": "trunc"}
@@ -26,8 +49,11 @@ COMPARISONS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge":
 FLOAT_BINARY = {"atan2": "atan2", "hypot": "hypot", "copysign": "copysign", "nextafter": "nextafter"}
 SAME_BINARY = {"maximum": "max", "minimum": "min", "fmax": "fmax", "fmin": "fmin"}
 BITS = {
-    "bitwise_and": "bit_and", "bitwise_or": "bit_or", "bitwise_xor": "bit_xor",
-    "bitwise_left_shift": "shift_left", "bitwise_right_shift": "shift_right",
+    "bitwise_and": "bit_and",
+    "bitwise_or": "bit_or",
+    "bitwise_xor": "bit_xor",
+    "bitwise_left_shift": "shift_left",
+    "bitwise_right_shift": "shift_right",
 }
 
 
@@ -280,5 +306,3 @@ def _log_sigmoid(c: Lowering, x: Value) -> tuple[Value, Value]:
     magnitude = c.op("exp", c.op("neg", c.op("abs", compute)))
     low = c.op("min", compute, c.scalar(0, compute.dtype))
     return c.cast(c.op("sub", low, c.op("log1p", magnitude)), x.dtype), c.full([0], 0, x.dtype)
-
-

@@ -107,8 +107,12 @@ class HostCalls:
         function = HostFunction(str(node.target), node.target, arguments, structure, reason)  # type: ignore[arg-type]
         self.functions.append(function)
         results = lowering.graph.host_call(len(self.functions) - 1, [value.id for value in inputs], types, node.name)
-        wrapped = iter([lowering.wrap(result, item.dtype) for result, item in
-                        zip(results, [item for item in fakes if item is not None], strict=True)])
+        wrapped = iter(
+            [
+                lowering.wrap(result, item.dtype)
+                for result, item in zip(results, [item for item in fakes if item is not None], strict=True)
+            ]
+        )
         values = [None if item is None else next(wrapped) for item in fakes]
         return values if isinstance(fake, (list, tuple)) else values[0]
 

@@ -23,7 +23,9 @@ def as_index(c: Lowering, index: Value) -> Value:
 @lowers("gather")
 def _gather(c: Lowering, x: Value, dim: int, index: Value, **_: Any) -> Value:
     if x.rank == 0 or index.rank == 0:
-        picked = c.op("gather", c.reshape(x, [1] if x.rank == 0 else x.shape), c.reshape(as_index(c, index), [1]), axis=0)
+        picked = c.op(
+            "gather", c.reshape(x, [1] if x.rank == 0 else x.shape), c.reshape(as_index(c, index), [1]), axis=0
+        )
         return c.reshape(picked, index.shape)
     return c.op("gather_elements", x, as_index(c, index), axis=dim % x.rank)
 
@@ -50,8 +52,9 @@ def _scatter_value(c: Lowering, x: Value, dim: int, index: Value, number: Any) -
 
 
 @lowers("scatter_reduce.two")
-def _scatter_reduce(c: Lowering, x: Value, dim: int, index: Value, source: Value, reduce: str, *,
-                    include_self: bool = True) -> Value:
+def _scatter_reduce(
+    c: Lowering, x: Value, dim: int, index: Value, source: Value, reduce: str, *, include_self: bool = True
+) -> Value:
     names = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "mean": "mean"}
     if not include_self:
         raise CannotLower("a scatter that leaves out the old values")
@@ -148,7 +151,9 @@ def _index(c: Lowering, x: Value, indices: Sequence[Value | None]) -> Value:
 
 
 @lowers("index_put", "_unsafe_index_put")
-def _index_put(c: Lowering, x: Value, indices: Sequence[Value | None], values: Value, accumulate: bool = False) -> Value:
+def _index_put(
+    c: Lowering, x: Value, indices: Sequence[Value | None], values: Value, accumulate: bool = False
+) -> Value:
     tensors, axes = index_tensors(c, indices, None)
     return c.op("index_put", x, c.cast(values, x.dtype), *tensors, axes=axes, accumulate=accumulate)
 

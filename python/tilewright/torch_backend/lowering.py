@@ -49,7 +49,11 @@ Operand = Value | Dim | int | float | bool
 class ArgumentInputs(Protocol):
     """What the border offers to the lowering: inputs that are other views of an argument's storage."""
 
-    def view(self, c: Lowering, source: Node, sizes: Any, strides: Any, offset: Any, is_absolute: bool) -> Value | None: ...
+    def view(
+        self, c: Lowering, source: Node, sizes: Any, strides: Any, offset: Any, is_absolute: bool
+    ) -> Value | None: ...
+
+    def is_argument(self, node: Any) -> bool: ...
 
 
 @dataclass
@@ -62,8 +66,6 @@ class Lowering:
     parent: Lowering | None = None
     values: dict[Node, Any] = field(default_factory=dict)
     bound: set[str] = field(default_factory=set)  # late symbols that a node already binds
-    assigned: list[tuple[Node, Value]] = field(default_factory=list)
-    captures: dict[int, Value] = field(default_factory=dict)
     nonzeros: dict[int, Value] = field(default_factory=dict)
     scalars: dict[tuple[torch.dtype, Any], Value] = field(default_factory=dict)
     results: list[Value] = field(default_factory=list)  # of a region
@@ -174,7 +176,9 @@ class Lowering:
         """
         dtype = self.promoted_dtype(operands, integers_to_float)
         compute = dtype
-        if dtype in HALVES and any(not isinstance(x, Value) or (x.rank == 0 and x.dtype is not dtype) for x in operands):
+        if dtype in HALVES and any(
+            not isinstance(x, Value) or (x.rank == 0 and x.dtype is not dtype) for x in operands
+        ):
             compute = torch.float32
         return [self.cast(x, compute) for x in operands], dtype
 
@@ -238,7 +242,9 @@ class Lowering:
             return  # value_of converts its expression when it is read
         if node.op == "get_attr":
             self.values[node] = self.attribute(node)
-        elif str(getattr(node.target, "__name__", "")) == "getitem" and isinstance(self.values.get(node.args[0]), (list, tuple)):
+        elif str(getattr(node.target, "__name__", "")) == "getitem" and isinstance(
+            self.values.get(node.args[0]), (list, tuple)
+        ):
             self.values[node] = self.values[node.args[0]][node.args[1]]
         else:
             self.values[node] = self.lowered_or_hosted(node)
@@ -255,8 +261,11 @@ class Lowering:
         if function is not None:
             try:
                 check_representable(node)
-                result = function(self, *map(self.argument, node.args),
-                                  **{name: self.argument(value) for name, value in node.kwargs.items()})
+                result = function(
+                    self,
+                    *map(self.argument, node.args),
+                    **{name: self.argument(value) for name, value in node.kwargs.items()},
+                )
                 return self.fitted(result, node.meta.get("val"))
             except (CannotLower, UnknownExpression, NotRepresentable) as error:
                 reason = str(error)

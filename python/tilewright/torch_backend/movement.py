@@ -215,8 +215,9 @@ def _copy(c: Lowering, x: Value, source: Value, *_: Any) -> Value:
 
 
 @lowers("slice_scatter")
-def _slice_scatter(c: Lowering, x: Value, source: Value, dim: int = 0, start: Any = None, stop: Any = None,
-                   step: int = 1) -> Value:
+def _slice_scatter(
+    c: Lowering, x: Value, source: Value, dim: int = 0, start: Any = None, stop: Any = None, step: int = 1
+) -> Value:
     axis = dim % x.rank
     starts, steps = [Dim(0)] * x.rank, [1] * x.rank
     starts[axis] = start_of(c, start, x.size(axis), source.size(axis), step == 1)
@@ -289,7 +290,9 @@ def _as_strided(c: Lowering, x: Value, size: Sequence[Any], stride: Sequence[Any
     source = c.node.args[0]
     assert isinstance(source, torch.fx.Node)
     fake = source.meta["val"]
-    view = c.view_of_argument(source, size, stride, fake.storage_offset() if offset is None else offset, offset is not None)
+    view = c.view_of_argument(
+        source, size, stride, fake.storage_offset() if offset is None else offset, offset is not None
+    )
     if view is not None:
         return view
     flat, _ = in_storage_order(c, x, fake)
@@ -298,8 +301,9 @@ def _as_strided(c: Lowering, x: Value, size: Sequence[Any], stride: Sequence[Any
 
 
 @lowers("as_strided_scatter")
-def _as_strided_scatter(c: Lowering, x: Value, source: Value, size: Sequence[Any], stride: Sequence[Any],
-                        offset: Any = None) -> Value:
+def _as_strided_scatter(
+    c: Lowering, x: Value, source: Value, size: Sequence[Any], stride: Sequence[Any], offset: Any = None
+) -> Value:
     assert c.node is not None and isinstance(c.node.args[0], torch.fx.Node)
     fake = c.node.args[0].meta["val"]
     flat, perm = in_storage_order(c, x, fake)

@@ -24,8 +24,9 @@ def reciprocal_deviation(c: Lowering, variance: Value, eps: float) -> Value:
 
 
 @lowers("native_layer_norm")
-def _layer_norm(c: Lowering, x: Value, shape: Sequence[Any], weight: Value | None, bias: Value | None,
-                eps: Any) -> list[Value | None]:
+def _layer_norm(
+    c: Lowering, x: Value, shape: Sequence[Any], weight: Value | None, bias: Value | None, eps: Any
+) -> list[Value | None]:
     inputs = [x]
     if weight is not None or bias is not None:
         inputs.append(c.cast(weight, x.dtype) if weight is not None else c.full(shape, 1, x.dtype))
@@ -42,8 +43,17 @@ def _layer_norm(c: Lowering, x: Value, shape: Sequence[Any], weight: Value | Non
 
 
 @lowers("native_group_norm")
-def _group_norm(c: Lowering, x: Value, weight: Value | None, bias: Value | None, n: Any, channels: Any, area: Any, groups: int,
-                eps: Any) -> list[Value | None]:
+def _group_norm(
+    c: Lowering,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    n: Any,
+    channels: Any,
+    area: Any,
+    groups: int,
+    eps: Any,
+) -> list[Value | None]:
     if is_used(c, 1) or is_used(c, 2):
         raise CannotLower("a group norm whose backward pass needs its statistics")
     inputs = [x]
@@ -67,8 +77,9 @@ def _rms_norm(c: Lowering, x: Value, shape: Sequence[Any], weight: Value | None,
     return [out, reciprocal_deviation(c, mean, eps)]
 
 
-def batch_norm(c: Lowering, x: Value, weight: Value | None, bias: Value | None, mean: Value, variance: Value,
-               eps: Any) -> Value:
+def batch_norm(
+    c: Lowering, x: Value, weight: Value | None, bias: Value | None, mean: Value, variance: Value, eps: Any
+) -> Value:
     channels = x.size(1)
     dtype = mean.dtype
     weight = c.full([channels], 1, dtype) if weight is None else c.cast(weight, dtype)
@@ -78,15 +89,32 @@ def batch_norm(c: Lowering, x: Value, weight: Value | None, bias: Value | None, 
 
 
 @lowers("_native_batch_norm_legit_no_training")
-def _batch_norm(c: Lowering, x: Value, weight: Value | None, bias: Value | None, mean: Value, variance: Value, momentum: Any,
-                eps: Any) -> list[Value]:
+def _batch_norm(
+    c: Lowering,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value,
+    variance: Value,
+    momentum: Any,
+    eps: Any,
+) -> list[Value]:
     nothing = c.full([0], 0, x.dtype)
     return [batch_norm(c, x, weight, bias, mean, variance, eps), nothing, nothing]
 
 
 @lowers("_native_batch_norm_legit_functional")
-def _batch_norm_training(c: Lowering, x: Value, weight: Value | None, bias: Value | None, mean: Value, variance: Value,
-                         training: bool, momentum: Any, eps: Any) -> list[Value]:
+def _batch_norm_training(
+    c: Lowering,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value,
+    variance: Value,
+    training: bool,
+    momentum: Any,
+    eps: Any,
+) -> list[Value]:
     if not training:
         nothing = c.full([0], 0, x.dtype)
         return [batch_norm(c, x, weight, bias, mean, variance, eps), nothing, nothing, mean, variance]

@@ -60,15 +60,18 @@ def _sort(c: Lowering, x: Value, dim: int = -1, descending: bool = False) -> lis
 
 
 @lowers("sort.stable")
-def _sort_stable(c: Lowering, x: Value, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> list[Value]:
+def _sort_stable(
+    c: Lowering, x: Value, *, stable: bool | None = None, dim: int = -1, descending: bool = False
+) -> list[Value]:
     return sort(c, x, dim, descending)
 
 
 def sort(c: Lowering, x: Value, dim: int, descending: bool) -> list[Value]:
     if x.rank == 0:
         return [x, c.scalar(0, torch.int64)]
-    values, order = c.ops("sort", comparable(c, x), dtypes=(comparable_dtype(x), torch.int64), axis=dim % x.rank,
-                          descending=descending)
+    values, order = c.ops(
+        "sort", comparable(c, x), dtypes=(comparable_dtype(x), torch.int64), axis=dim % x.rank, descending=descending
+    )
     return [c.cast(values, x.dtype), order]
 
 
@@ -80,8 +83,7 @@ def comparable_dtype(x: Value) -> torch.dtype:
 def _topk(c: Lowering, x: Value, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True) -> list[Value]:
     if x.rank == 0:
         raise CannotLower("the largest of a rank-0 tensor")
-    values, order = c.ops("topk", comparable(c, x), dtypes=(comparable_dtype(x), torch.int64), axis=dim % x.rank, k=k,
-                          largest=largest)
+    values, order = c.ops(
+        "topk", comparable(c, x), dtypes=(comparable_dtype(x), torch.int64), axis=dim % x.rank, k=k, largest=largest
+    )
     return [c.cast(values, x.dtype), order]
-
-

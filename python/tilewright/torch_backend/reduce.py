@@ -129,8 +129,9 @@ def _logsumexp(c: Lowering, x: Value, dims: Any, keepdim: bool = False) -> Value
 
 
 @lowers("linalg_vector_norm")
-def _vector_norm(c: Lowering, x: Value, order: Any = 2, dims: Any = None, keepdim: bool = False, *,
-                 dtype: torch.dtype | None = None) -> Value:
+def _vector_norm(
+    c: Lowering, x: Value, order: Any = 2, dims: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Value:
     result = dtype or x.dtype
     wide = c.cast(x, accumulator(x, result))
     if order == 2:

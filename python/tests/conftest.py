@@ -1,0 +1,56 @@
+"""Runs functions compiled by the backend beside eager and compares what both return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._pytree import tree_leaves
+
+TOLERANCE = {torch.float64: 1e-10, torch.float32: 2e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
+
+
+@pytest.fixture(autouse=True)
+def fresh_dynamo() -> Iterator[None]:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture(params=["oracle", "vm"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """The naive evaluator tells whether the lowering is right; the VM is what users run."""
+    return request.param
+
+
+def compiled(function: Any, engine: str = "vm", fallback: str = "error", **options: Any) -> Any:
+    return torch.compile(
+        function, backend="tilewright", fullgraph=True, options={"fallback": fallback, "engine": engine}, **options
+    )
+
+
+def assert_same(got: Any, want: Any) -> None:
+    """Dtypes, shapes, strides and values are those of eager."""
+    got_leaves, want_leaves = tree_leaves(got), tree_leaves(want)
+    assert len(got_leaves) == len(want_leaves)
+    for one, other in zip(got_leaves, want_leaves, strict=True):
+        if not isinstance(other, torch.Tensor):
+            assert one == other
+            continue
+        assert one.dtype is other.dtype
+        assert one.shape == other.shape
+        if other.numel() > 1:
+            kept = [i for i, size in enumerate(other.shape) if size > 1]
+            assert [one.stride(i) for i in kept] == [other.stride(i) for i in kept]
+        limit = TOLERANCE.get(other.dtype, 0)
+        torch.testing.assert_close(one, other, rtol=limit, atol=limit, equal_nan=True)
+
+
+def check(function: Callable[..., Any], *calls: tuple[Any, ...], engine: str, dynamic: bool | None = True) -> None:
+    """Every call gives what eager gives, in one compiled function and without a fallback."""
+    run = compiled(function, engine, dynamic=dynamic)
+    for arguments in calls:
+        assert_same(run(*arguments), function(*arguments))
