@@ -1,140 +1,218 @@
-// Area growing: walks the nodes in order, gives each fusable node an area and merges it with the areas of its producers
-// where the rules allow it and no cycle arises. Every area becomes one `fused` node.
+// Area growing: walks the nodes in order, gives each fusable node an area and merges it with the areas of its producers, and
+// with reductions over the same values, where the rules allow it and no cycle arises. Every area becomes one `fused` node.
 #include <algorithm>
 
 #include "tilewright/passes/fuse_rules.h"
 #include "tilewright/passes/fused_region.h"
+#include "tilewright/passes/late_symbols.h"
 #include "tilewright/passes/pass.h"
 
 namespace tilewright::passes {
 namespace {
 
-constexpr std::size_t kMaxAreaNodes = 96;   // streams, slots and strip programs stay small
-constexpr std::size_t kMaxAreaInputs = 24;
+// Streams, slots and strip programs stay small.
+constexpr std::size_t kMaxAreaNodes = 96;
+constexpr std::size_t kMaxOperations = 200;  // strip operations and literals, estimated
+constexpr std::size_t kMaxStreams = 40;      // inputs, outputs, literals, values per row
+constexpr std::size_t kMaxRowSteps = 6;      // each reads whole rows once more
 constexpr std::size_t kMaxRecomputed = 4;
 
 class Fuser {
  public:
-  explicit Fuser(Graph& graph) : graph_(graph), users_(graph.users()), area_of_(graph.num_nodes(), -1) {}
+  Fuser(Graph& graph, FuseReport* report)
+      : graph_(graph), report_(report), users_(graph.users()), area_of_(graph.num_nodes(), -1), position_(graph.num_nodes(), 0),
+        seen_(graph.num_nodes(), 0), counted_(graph.num_values(), 0), is_output_(graph.num_values(), 0) {
+    for (ValueId output : graph.outputs()) is_output_[output] = 1;
+    find_readers();
+    for (std::size_t i = 0; i < graph.order().size(); ++i) position_[graph.order()[i]] = i;
+  }
 
   bool run() {
-    position_.assign(graph_.num_nodes(), 0);
-    for (std::size_t i = 0; i < graph_.order().size(); ++i) position_[graph_.order()[i]] = i;
+    shapes_.resize(graph_.num_nodes());
+    for (NodeId id : graph_.order()) shapes_[id] = classify(graph_, graph_.node(id));
     for (NodeId id : graph_.order()) {
       current_ = position_[id];
       grow(id);
     }
-    bool changed = false;
+    std::vector<OutlinedArea> outlined;
     for (Area& area : areas_) {
       if (area.nodes.empty()) continue;
       std::sort(area.nodes.begin(), area.nodes.end(), [&](NodeId a, NodeId b) { return position_[a] < position_[b]; });
-      outline_area(graph_, area.nodes, area.shape.kind);
-      changed = true;
+      outlined.push_back({std::move(area.nodes), area.shape.kind});
     }
-    changed |= outline_sources(graph_);
-    if (changed) sort_topologically(graph_);
-    return changed;
+    if (!outlined.empty()) outline_areas(graph_, outlined);
+    return outline_sources(graph_) || !outlined.empty();
   }
 
  private:
   struct Area {
     AreaShape shape;
     std::vector<NodeId> nodes;  // empty: merged into another area
-    std::size_t inputs = 0;     // upper bound of external values
+    std::size_t operations = 0;
+    std::size_t row_steps = 0;
   };
 
-  // The node that computes `value`, looking through the free nodes that areas copy; kNoNode: an input.
-  NodeId producer(ValueId value) const {
-    NodeId id = graph_.value(value).producer;
-    while (id != kNoNode && graph_.node(id).op == Op::kExpand) id = graph_.value(graph_.node(id).inputs[0]).producer;
-    return id;
+  // Per node, those that read its values or use symbols that it binds.
+  void find_readers() {
+    readers_.resize(graph_.num_nodes());
+    const auto late = late_dependencies(graph_);
+    for (NodeId id : graph_.order()) {
+      for (ValueId value : graph_.node(id).outputs) readers_[id].insert(readers_[id].end(), users_[value].begin(), users_[value].end());
+      if (late.empty()) continue;
+      for (NodeId binder : late[id]) readers_[binder].push_back(id);
+    }
+  }
+
+  // The value behind the expands, which areas copy.
+  ValueId source(ValueId value) const {
+    for (NodeId id = graph_.value(value).producer; id != kNoNode && graph_.node(id).op == Op::kExpand; id = graph_.value(value).producer) {
+      value = graph_.node(id).inputs[0];
+    }
+    return value;
+  }
+
+  int area_of_value(ValueId value) const {
+    const NodeId id = graph_.value(source(value)).producer;
+    return id == kNoNode ? -1 : area_of_[id];
+  }
+
+  static bool is_norm(Op op) { return op == Op::kLayerNorm || op == Op::kRmsNorm; }
+
+  std::size_t operations(const Node& node) const {
+    std::size_t count = 1;
+    for (ValueId input : node.inputs) {
+      const NodeId id = graph_.value(source(input)).producer;
+      if (id != kNoNode && shapes_[id].kind == AreaKind::kFree) ++count;
+    }
+    const DType dtype = graph_.type(node.outputs[0]).dtype;
+    return byte_size(dtype) < 4 ? count + 2 : count;
   }
 
   void grow(NodeId id) {
     const Node& node = graph_.node(id);
-    AreaShape shape = classify(graph_, node);
+    AreaShape shape = shapes_[id];
     if (shape.kind == AreaKind::kNone || shape.kind == AreaKind::kFree) return;
-    area_of_[id] = static_cast<int>(areas_.size());
+    const std::size_t own = areas_.size();
+    area_of_[id] = static_cast<int>(own);
     const bool output_edge = shape.edge_cast && !has_user_of_width(node, shape.width);
     if (output_edge) shape.width = 0;
-    areas_.push_back({shape, {id}, node.inputs.size()});
+    areas_.push_back({shape, {id}, operations(node), shape.kind == AreaKind::kRows ? 1u : 0u});
     if (shape.edge_cast && !output_edge) return;  // its loads convert: nothing of its producers may join
     if (shape.kind == AreaKind::kMatMul) return;
-    const std::size_t fusable = node.op == Op::kLayerNorm || node.op == Op::kRmsNorm ? 1 : node.inputs.size();
-    for (std::size_t i = 0; i < fusable; ++i) {
-      const NodeId from = producer(node.inputs[i]);
-      if (from == kNoNode || area_of_[from] < 0 || area_of_[from] == area_of_[id]) continue;
-      try_merge(static_cast<std::size_t>(area_of_[from]), static_cast<std::size_t>(area_of_[id]));
-    }
+    const std::size_t fusable = is_norm(node.op) ? 1 : node.inputs.size();
+    for (std::size_t i = 0; i < fusable; ++i) merge(area_of_value(node.inputs[i]), own);
     if (output_edge) settle_output_edge(id);
+    if (shape.kind == AreaKind::kRows || shape.kind == AreaKind::kColumns) merge_siblings(node.inputs[0], own);
+  }
+
+  // Other reductions of the same value.
+  void merge_siblings(ValueId value, std::size_t own) {
+    const AreaKind kind = areas_[own].shape.kind;
+    for (NodeId user : users_[value]) {
+      if (position_[user] >= current_ || area_of_[user] < 0) continue;
+      if (shapes_[user].kind == kind) merge(area_of_[user], own);
+    }
   }
 
   bool has_user_of_width(const Node& node, int width) const {
-    for (NodeId user : users_[node.outputs[0]]) {
-      const AreaShape shape = classify(graph_, graph_.node(user));
-      if (shape.kind != AreaKind::kNone && (shape.width == width || shape.kind == AreaKind::kFree)) return true;
-    }
-    return false;
+    return std::any_of(users_[node.outputs[0]].begin(), users_[node.outputs[0]].end(), [&](NodeId user) {
+      const AreaShape& shape = shapes_[user];
+      return shape.kind != AreaKind::kNone && (shape.width == width || shape.kind == AreaKind::kFree);
+    });
   }
 
   // A cast that did not find its producer's area loads and converts instead.
   void settle_output_edge(NodeId id) {
     Area& area = areas_[static_cast<std::size_t>(area_of_[id])];
-    if (area.nodes.size() == 1) area.shape.width = classify(graph_, graph_.node(id)).width;
+    if (area.nodes.size() == 1) area.shape.width = shapes_[id].width;
   }
 
-  bool try_merge(std::size_t producer, std::size_t consumer) {
-    AreaShape merged;
-    bool recomputes = false;
-    Area& from = areas_[producer];
+  void merge(int producer, std::size_t consumer) {
+    if (producer < 0 || producer == static_cast<int>(consumer)) return;
+    Area& from = areas_[static_cast<std::size_t>(producer)];
     Area& to = areas_[consumer];
-    if (from.nodes.size() + to.nodes.size() > kMaxAreaNodes || from.inputs + to.inputs > kMaxAreaInputs) return false;
-    if (has_edge_cast_result(to, from)) return false;
-    if (!may_merge(from.shape, to.shape, graph_.facts, merged, recomputes)) return false;
-    const bool needed_elsewhere = recomputes || merged.kind == AreaKind::kColumns;
-    if (needed_elsewhere && has_other_users(producer, consumer)) return false;
-    if (recomputes && !is_cheap(from)) return false;
-    if (feeds_matmul(from, to) || feeds_matmul(to, from)) return false;
-    if (reaches_around(producer, consumer) || reaches_around(consumer, producer)) return false;
+    AreaShape merged;
+    const std::string_view reason = refusal(static_cast<std::size_t>(producer), consumer, merged);
+    if (!reason.empty()) {
+      if (report_ != nullptr) report_->push_back({name_of(from.nodes.back()), name_of(to.nodes.front()), reason});
+      return;
+    }
     for (NodeId node : from.nodes) area_of_[node] = static_cast<int>(consumer);
     to.nodes.insert(to.nodes.end(), from.nodes.begin(), from.nodes.end());
-    to.inputs += from.inputs;
+    to.operations += from.operations;
+    to.row_steps += from.row_steps;
     to.shape = std::move(merged);
     from.nodes.clear();
-    return true;
+  }
+
+  const std::string& name_of(NodeId id) const { return graph_.value(graph_.node(id).outputs[0]).name; }
+
+  // Why the areas cannot be one; nothing if they can.
+  std::string_view refusal(std::size_t producer, std::size_t consumer, AreaShape& merged) {
+    const Area& from = areas_[producer];
+    const Area& to = areas_[consumer];
+    bool recomputes = false;
+    if (from.shape.width != 0 && to.shape.width != 0 && from.shape.width != to.shape.width) return "lanes of 4 and of 8 bytes";
+    if (!may_merge(from.shape, to.shape, graph_.facts, merged, recomputes)) return "no rule for these kinds and shapes";
+    if (is_too_large(producer, consumer)) return "the area would be too large";
+    if (has_edge_cast_result(to, from)) return "a value changes its width on the way";
+    const bool needed_elsewhere = recomputes || (merged.kind == AreaKind::kColumns && from.shape.kind == AreaKind::kMap);
+    if (needed_elsewhere && has_other_users(producer, consumer)) return "others read the values too";
+    if (recomputes && !is_cheap(from)) return "too costly to compute again for each row";
+    if (from.shape.kind == AreaKind::kColumns && to.shape.kind == AreaKind::kColumns && (reads(to, producer) || reads(from, consumer)))
+      return "one reduction reads the other";
+    if (feeds_operand(from, consumer, producer) || feeds_operand(to, consumer, producer)) return "a matmul reads the values as an operand";
+    if (reaches_around(producer, consumer) || reaches_around(consumer, producer)) return "a value would leave the area and come back";
+    return {};
+  }
+
+  bool is_too_large(std::size_t producer, std::size_t consumer) {
+    const Area& from = areas_[producer];
+    const Area& to = areas_[consumer];
+    const std::size_t nodes = from.nodes.size() + to.nodes.size();
+    if (nodes > kMaxAreaNodes || from.operations + to.operations > kMaxOperations) return true;
+    if (from.row_steps + to.row_steps > kMaxRowSteps) return true;
+    if (nodes <= kMaxStreams / 4) return false;
+    ++stamp_;
+    return count_streams(from, producer, consumer) + count_streams(to, producer, consumer) > kMaxStreams;
+  }
+
+  std::size_t count_streams(const Area& area, std::size_t producer, std::size_t consumer) {
+    const auto is_inside = [&](int other) { return other == static_cast<int>(producer) || other == static_cast<int>(consumer); };
+    std::size_t streams = 0;
+    for (NodeId id : area.nodes) {
+      const Node& node = graph_.node(id);
+      for (ValueId input : node.inputs) {
+        const ValueId value = source(input);
+        if (is_inside(area_of_value(value)) || counted_[value] == stamp_) continue;
+        counted_[value] = stamp_;
+        ++streams;
+      }
+      const bool per_row = shapes_[id].kind == AreaKind::kRows || shapes_[id].kind == AreaKind::kColumns;
+      if (per_row) streams += 2;
+      const ValueId value = node.outputs[0];
+      const auto& users = users_[value];
+      const bool leaves = is_output_[value] != 0 || std::any_of(users.begin(), users.end(), [&](NodeId user) { return !is_inside(area_of_[user]); });
+      if (leaves) ++streams;
+    }
+    return streams;
   }
 
   // Only stores convert between widths on the way out, so nothing in the area may read such a value.
   bool has_edge_cast_result(const Area& reader, const Area& from) const {
     for (NodeId id : from.nodes) {
-      const AreaShape shape = classify(graph_, graph_.node(id));
-      if (!shape.edge_cast || shape.width == from.shape.width) continue;
-      for (NodeId user : users_[graph_.node(id).outputs[0]]) {
+      if (!shapes_[id].edge_cast || shapes_[id].width == from.shape.width) continue;
+      for (NodeId user : real_users(graph_.node(id).outputs[0])) {
         if (std::find(reader.nodes.begin(), reader.nodes.end(), user) != reader.nodes.end()) return true;
       }
     }
     return false;
   }
 
-  // A matmul reads memory: nothing that it reads may be computed in its area.
-  bool feeds_matmul(const Area& from, const Area& to) const {
-    for (NodeId id : to.nodes) {
-      if (graph_.node(id).op != Op::kMatMul) continue;
-      for (ValueId input : graph_.node(id).inputs) {
-        if (std::find(from.nodes.begin(), from.nodes.end(), producer(input)) != from.nodes.end()) return true;
-      }
-    }
-    return false;
-  }
-
-  bool is_output(ValueId value) const {
-    return std::find(graph_.outputs().begin(), graph_.outputs().end(), value) != graph_.outputs().end();
-  }
-
   bool has_other_users(std::size_t producer, std::size_t consumer) const {
     for (NodeId id : areas_[producer].nodes) {
       for (ValueId value : graph_.node(id).outputs) {
-        if (is_output(value)) return true;
+        if (is_output_[value] != 0) return true;
         for (NodeId user : real_users(value)) {
           if (area_of_[user] != static_cast<int>(consumer) && area_of_[user] != static_cast<int>(producer)) return true;
         }
@@ -147,7 +225,7 @@ class Fuser {
   std::vector<NodeId> real_users(ValueId value) const {
     std::vector<NodeId> found;
     for (NodeId user : users_[value]) {
-      if (graph_.node(user).op == Op::kExpand && !is_output(graph_.node(user).outputs[0])) {
+      if (graph_.node(user).op == Op::kExpand && is_output_[graph_.node(user).outputs[0]] == 0) {
         const std::vector<NodeId> behind = real_users(graph_.node(user).outputs[0]);
         found.insert(found.end(), behind.begin(), behind.end());
       } else {
@@ -155,6 +233,26 @@ class Fuser {
       }
     }
     return found;
+  }
+
+  bool reads(const Area& area, std::size_t producer) const {
+    return std::any_of(area.nodes.begin(), area.nodes.end(), [&](NodeId id) {
+      const auto& inputs = graph_.node(id).inputs;
+      return std::any_of(inputs.begin(), inputs.end(), [&](ValueId value) { return area_of_value(value) == static_cast<int>(producer); });
+    });
+  }
+
+  // Whether a matmul of the area has an operand from one of the two areas: operands are tensors in memory.
+  bool feeds_operand(const Area& area, std::size_t a, std::size_t b) const {
+    if (area.shape.kind != AreaKind::kMatMul) return false;
+    return std::any_of(area.nodes.begin(), area.nodes.end(), [&](NodeId id) {
+      if (graph_.node(id).op != Op::kMatMul) return false;
+      const auto& inputs = graph_.node(id).inputs;
+      return std::any_of(inputs.begin(), inputs.end(), [&](ValueId value) {
+        const int from = area_of_value(value);
+        return from == static_cast<int>(a) || from == static_cast<int>(b);
+      });
+    });
   }
 
   bool is_cheap(const Area& area) const {
@@ -169,27 +267,26 @@ class Fuser {
 
   // Whether a path leads from area a to area b through nodes outside both: merging would make a cycle. An area on the way
   // is entered and left as a whole.
-  bool reaches_around(std::size_t a, std::size_t b) const {
-    std::vector<NodeId> stack;
-    std::vector<char> seen(graph_.num_nodes(), 0);
+  bool reaches_around(std::size_t a, std::size_t b) {
+    stack_.clear();
+    ++stamp_;
     const auto push = [&](NodeId id) {
-      if (seen[id] == 0 && position_[id] <= current_) {
-        seen[id] = 1;
-        stack.push_back(id);
-      }
+      if (seen_[id] == stamp_ || position_[id] > current_) return;
+      seen_[id] = stamp_;
+      stack_.push_back(id);
     };
     for (NodeId id : areas_[a].nodes) {
-      for (NodeId user : users_of(id)) {
+      for (NodeId user : readers_[id]) {
         if (area_of_[user] != static_cast<int>(a) && area_of_[user] != static_cast<int>(b)) push(user);
       }
     }
-    while (!stack.empty()) {
-      const NodeId id = stack.back();
-      stack.pop_back();
+    while (!stack_.empty()) {
+      const NodeId id = stack_.back();
+      stack_.pop_back();
       if (area_of_[id] >= 0) {
         for (NodeId sibling : areas_[static_cast<std::size_t>(area_of_[id])].nodes) push(sibling);
       }
-      for (NodeId user : users_of(id)) {
+      for (NodeId user : readers_[id]) {
         if (area_of_[user] == static_cast<int>(b)) return true;
         push(user);
       }
@@ -197,22 +294,26 @@ class Fuser {
     return false;
   }
 
-  std::vector<NodeId> users_of(NodeId id) const {
-    std::vector<NodeId> users;
-    for (ValueId value : graph_.node(id).outputs) users.insert(users.end(), users_[value].begin(), users_[value].end());
-    return users;
-  }
-
   Graph& graph_;
-  std::vector<std::vector<NodeId>> users_;
+  FuseReport* report_;
+  const std::vector<std::vector<NodeId>> users_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<AreaShape> shapes_;  // by node
   std::vector<int> area_of_;
   std::vector<std::size_t> position_;
+  std::vector<std::uint32_t> seen_, counted_;  // the last search that met the node, or the value
+  std::vector<char> is_output_;
+  std::uint32_t stamp_ = 0;
   std::size_t current_ = 0;  // position of the node that grows
+  std::vector<NodeId> stack_;
   std::vector<Area> areas_;
 };
 
 }  // namespace
 
-bool fuse_areas(Graph& graph) { return Fuser(graph).run(); }
+bool fuse_areas(Graph& graph, FuseReport* report) {
+  remove_dead_nodes(graph);
+  return Fuser(graph, report).run();
+}
 
 }  // namespace tilewright::passes

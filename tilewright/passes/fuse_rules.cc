@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tilewright/passes/pattern.h"
+
 namespace tilewright::passes {
 namespace {
 
@@ -29,11 +31,6 @@ AreaShape classify_reduce(const Graph& graph, const Node& node) {
     area.reduced = axes;
   }
   return area;
-}
-
-bool same_shape(const Shape& a, const Shape& b, const Facts& facts) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [&](Dim x, Dim y) { return facts.same(x, y) == Answer::kYes; });
 }
 
 bool broadcasts_into(const Shape& from, const Shape& to, const Facts& facts) {
@@ -123,6 +120,9 @@ bool may_merge(const AreaShape& producer, const AreaShape& consumer, const Facts
     out = producer;
   } else if (producer.kind == AreaKind::kRows && consumer.kind == AreaKind::kRows) {
     if (producer.row_axes != consumer.row_axes || !same_shape(producer.domain, consumer.domain, facts)) return false;
+    out = producer;
+  } else if (producer.kind == AreaKind::kColumns && consumer.kind == AreaKind::kColumns) {
+    if (producer.reduced != consumer.reduced || !same_shape(producer.domain, consumer.domain, facts)) return false;
     out = producer;
   } else {
     return false;

@@ -38,7 +38,7 @@ Fit fit(const Shape& shape, const AreaShape& area, const Facts& facts);
 // Whether a producer area and a consumer area may be one, by kinds, widths and domains alone; `out` is the merged area.
 // Rules (producer -> consumer): map -> any whose domain is equal; map -> any whose domain it broadcasts into (recomputed);
 // rows -> map over the domain or the row values; rows -> rows with the same rows; columns -> map over the finished values;
-// matmul -> map over the result.
+// columns beside columns over the same axes; matmul -> map over the result.
 bool may_merge(const AreaShape& producer, const AreaShape& consumer, const Facts& facts, AreaShape& out, bool& recomputes);
 
 }  // namespace tilewright::passes

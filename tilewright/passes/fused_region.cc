@@ -3,133 +3,149 @@
 #include <algorithm>
 
 #include "tilewright/passes/pass.h"
+#include "tilewright/passes/replacements.h"
 
 namespace tilewright::passes {
 namespace {
 
+bool is_free(Op op) { return op == Op::kScalar || op == Op::kIota || op == Op::kExpand; }
+
 class Outliner {
  public:
-  Outliner(Graph& graph, const std::vector<NodeId>& nodes)
-      : graph_(graph), nodes_(nodes), region_(std::make_unique<Graph>()), inside_(graph.num_nodes(), 0) {
-    for (NodeId id : nodes) inside_[id] = 1;
-    region_->facts = graph.facts;
+  Outliner(Graph& graph, const std::vector<OutlinedArea>& areas)
+      : graph_(graph), areas_(areas), users_(graph.users()), area_of_(graph.num_nodes(), -1), is_output_(graph.num_values(), 0),
+        old_order_(graph.order()), replacements_(graph) {
+    for (std::size_t i = 0; i < areas.size(); ++i) {
+      for (NodeId id : areas[i].nodes) area_of_[id] = static_cast<int>(i);
+    }
+    for (ValueId output : graph.outputs()) is_output_[output] = 1;
   }
 
-  void run(AreaKind kind) {
-    for (NodeId id : nodes_) copy(id);
-    const std::vector<ValueId> results = outside_values();
-    std::vector<ValueId> outputs;
-    std::vector<TensorType> types;
-    for (ValueId value : results) {
-      outputs.push_back(map_.at(value));
-      types.push_back(graph_.type(value));
+  void run() {
+    for (std::size_t i = 0; i < areas_.size(); ++i) outline(static_cast<int>(i));
+    replacements_.apply();
+    for (const OutlinedArea& area : areas_) {
+      for (NodeId id : area.nodes) graph_.erase(id);
     }
-    region_->set_outputs(outputs);
-    std::vector<std::unique_ptr<Graph>> regions;
-    regions.push_back(std::move(region_));
-    const std::string name = results.empty() ? "area" : graph_.value(results[0]).name;
-    const NodeId fused = graph_.add_node(Op::kFused, inputs_, {{"kind", std::string(to_string(kind))}}, types,
-                                         std::move(regions), name);
-    for (std::size_t i = 0; i < results.size(); ++i) graph_.replace_uses(results[i], graph_.node(fused).outputs[i]);
-    for (NodeId id : nodes_) graph_.erase(id);
+    erase_unread();
+    sort_topologically(graph_);
   }
 
  private:
-  // `in_memory`: the reader wants memory, so that a value is not copied into the region as the operations that make it.
-  ValueId use(ValueId value, bool in_memory) {
-    auto& known = in_memory ? memory_ : map_;
-    if (const auto found = known.find(value); found != known.end()) return found->second;
-    const NodeId producer = graph_.value(value).producer;
-    if (!in_memory && producer != kNoNode && inside_[producer] == 0) {
-      const Op op = graph_.node(producer).op;
-      if (op == Op::kScalar || op == Op::kIota || op == Op::kExpand) {
-        copy(producer);
-        return map_.at(value);
+  void outline(int area) {
+    region_ = std::make_unique<Graph>();
+    region_->facts = graph_.facts;
+    inputs_.clear();
+    map_.clear();
+    area_ = area;
+    const OutlinedArea& outlined = areas_[static_cast<std::size_t>(area)];
+    std::vector<ValueId> results, outputs;
+    std::vector<TensorType> types;
+    for (NodeId id : outlined.nodes) copy(id);
+    for (NodeId id : outlined.nodes) {
+      for (ValueId value : graph_.node(id).outputs) {
+        if (!leaves(value)) continue;
+        results.push_back(value);
+        outputs.push_back(map_.at(value));
+        types.push_back(graph_.type(value));
       }
     }
+    region_->set_outputs(std::move(outputs));
+    std::vector<std::unique_ptr<Graph>> regions;
+    regions.push_back(std::move(region_));
+    const std::string name = results.empty() ? "area" : graph_.value(results[0]).name;
+    const NodeId fused = graph_.add_node(Op::kFused, inputs_, {{"kind", std::string(to_string(outlined.kind))}}, std::move(types),
+                                         std::move(regions), name);
+    for (std::size_t i = 0; i < results.size(); ++i) replacements_.replace(results[i], graph_.node(fused).outputs[i]);
+  }
+
+  ValueId outside(ValueId value) {
     const ValueId input = region_->add_input(graph_.type(value), graph_.value(value).name);
     inputs_.push_back(value);
-    memory_[value] = input;
-    map_.try_emplace(value, input);
     return input;
+  }
+
+  ValueId use(ValueId value) {
+    if (const auto found = map_.find(value); found != map_.end()) return found->second;
+    const NodeId producer = graph_.value(value).producer;
+    if (producer != kNoNode && is_free(graph_.node(producer).op)) {
+      copy(producer);
+      return map_.at(value);
+    }
+    return map_[value] = use_operand(value);
+  }
+
+  // A matmul reads its operands as tensors in memory, never as expressions.
+  ValueId use_operand(ValueId value) {
+    const auto found = std::find(inputs_.begin(), inputs_.end(), value);
+    if (found == inputs_.end()) return outside(value);
+    return region_->inputs()[static_cast<std::size_t>(found - inputs_.begin())];
   }
 
   void copy(NodeId id) {
     const Node& node = graph_.node(id);
     std::vector<ValueId> inputs;
-    for (ValueId input : node.inputs) inputs.push_back(use(input, node.op == Op::kMatMul));
+    for (ValueId input : node.inputs) inputs.push_back(node.op == Op::kMatMul ? use_operand(input) : use(input));
     std::vector<TensorType> types;
     for (ValueId output : node.outputs) types.push_back(graph_.type(output));
-    const NodeId copied = region_->add_node(node.op, inputs, node.attrs, types, {}, graph_.value(node.outputs[0]).name);
+    const NodeId copied = region_->add_node(node.op, std::move(inputs), node.attrs, std::move(types), {}, graph_.value(node.outputs[0]).name);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) map_[node.outputs[i]] = region_->node(copied).outputs[i];
   }
 
-  // Values of the area that something outside reads, in the order of their nodes.
-  std::vector<ValueId> outside_values() const {
-    std::vector<char> needed(graph_.num_values(), 0);
-    for (ValueId output : graph_.outputs()) needed[output] = 1;
+  // Whether something outside of the area that is outlined reads the value. An expand is copied into every area.
+  bool leaves(ValueId value) const {
+    if (is_output_[value] != 0) return true;
+    return std::any_of(users_[value].begin(), users_[value].end(), [&](NodeId user) {
+      if (area_of_[user] == area_) return false;
+      return graph_.node(user).op != Op::kExpand || leaves(graph_.node(user).outputs[0]);
+    });
+  }
+
+  // Free nodes of which every reader has a copy.
+  void erase_unread() {
+    std::vector<std::uint32_t> uses(graph_.num_values(), 0);
     for (NodeId id : graph_.order()) {
       const Node& node = graph_.node(id);
-      if (node.dead || inside(id) || is_copied_by_all(id)) continue;
-      for (ValueId input : node.inputs) needed[input] = 1;
+      for (ValueId input : node.inputs) ++uses[input];
       for (const auto& region : node.regions) {
-        for (const Graph::Capture& capture : region->captures()) needed[capture.outer] = 1;
+        for (const Graph::Capture& capture : region->captures()) ++uses[capture.outer];
       }
     }
-    std::vector<ValueId> found;
-    for (NodeId id : nodes_) {
-      for (ValueId output : graph_.node(id).outputs) {
-        if (needed[output] != 0) found.push_back(output);
-      }
+    for (ValueId output : graph_.outputs()) ++uses[output];
+    for (auto it = old_order_.rbegin(); it != old_order_.rend(); ++it) {
+      const Node& node = graph_.node(*it);
+      if (node.dead || !is_free(node.op) || uses[node.outputs[0]] != 0) continue;
+      for (ValueId input : node.inputs) --uses[input];
+      graph_.erase(*it);
     }
-    return found;
   }
-
-  // An expand whose readers are all areas: each has, or will have, a copy of its own.
-  bool is_copied_by_all(NodeId id) const {
-    if (graph_.node(id).op != Op::kExpand) return false;
-    const ValueId result = graph_.node(id).outputs[0];
-    if (std::find(graph_.outputs().begin(), graph_.outputs().end(), result) != graph_.outputs().end()) return false;
-    for (NodeId reader : graph_.order()) {
-      const Node& node = graph_.node(reader);
-      if (node.dead) continue;
-      for (const auto& region : node.regions) {
-        for (const Graph::Capture& capture : region->captures()) {
-          if (capture.outer == result) return false;
-        }
-      }
-      if (std::find(node.inputs.begin(), node.inputs.end(), result) == node.inputs.end()) continue;
-      const AreaKind kind = classify(graph_, node).kind;
-      const bool copies = node.op == Op::kExpand ? is_copied_by_all(reader) : kind != AreaKind::kNone && kind != AreaKind::kMatMul;
-      if (!copies) return false;
-    }
-    return true;
-  }
-
-  bool inside(NodeId id) const { return id < inside_.size() && inside_[id] != 0; }
 
   Graph& graph_;
-  const std::vector<NodeId>& nodes_;
+  const std::vector<OutlinedArea>& areas_;
+  const std::vector<std::vector<NodeId>> users_;
+  std::vector<int> area_of_;
+  std::vector<char> is_output_;
+  const std::vector<NodeId> old_order_;
+  Replacements replacements_;
+  int area_ = 0;  // that is outlined
   std::unique_ptr<Graph> region_;
-  std::vector<char> inside_;
   std::vector<ValueId> inputs_;
-  std::unordered_map<ValueId, ValueId> map_;     // value of the graph -> value of the region
-  std::unordered_map<ValueId, ValueId> memory_;  // the same, inputs only
+  std::unordered_map<ValueId, ValueId> map_;
 };
 
 }  // namespace
 
-void outline_area(Graph& graph, const std::vector<NodeId>& nodes, AreaKind kind) { Outliner(graph, nodes).run(kind); }
+void outline_areas(Graph& graph, const std::vector<OutlinedArea>& areas) { Outliner(graph, areas).run(); }
 
 bool outline_sources(Graph& graph) {
-  sort_topologically(graph);
-  remove_dead_nodes(graph);
-  std::vector<NodeId> sources;
+  std::vector<OutlinedArea> sources;
   for (NodeId id : graph.order()) {
-    if (graph.node(id).op == Op::kScalar || graph.node(id).op == Op::kIota) sources.push_back(id);
+    const Op op = graph.node(id).op;
+    if (op == Op::kScalar || op == Op::kIota) sources.push_back({{id}, AreaKind::kMap});
   }
-  for (NodeId id : sources) outline_area(graph, {id}, AreaKind::kMap);
-  return !sources.empty();
+  if (sources.empty()) return false;
+  outline_areas(graph, sources);
+  return true;
 }
 
 }  // namespace tilewright::passes

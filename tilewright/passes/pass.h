@@ -33,6 +33,13 @@ struct PassReport {
 // Runs the pipeline on the graph and on its regions. An error means that a pass broke the graph.
 Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions& options = {});
 
+// Why two neighbouring areas stayed apart.
+struct FuseRefusal {
+  std::string producer, consumer;  // names of a value of each
+  std::string_view reason;
+};
+using FuseReport = std::vector<FuseRefusal>;
+
 // Producers before users again, otherwise in the old order. For passes that append nodes at the end.
 void sort_topologically(Graph& graph);
 
@@ -46,7 +53,7 @@ bool inline_composites(Graph& graph);
 bool sink_reshapes(Graph& graph);
 bool split_reduces(Graph& graph);
 bool sink_reshapes(Graph& graph);
-bool fuse_areas(Graph& graph);
+bool fuse_areas(Graph& graph, FuseReport* report = nullptr);
 bool remove_dead_nodes(Graph& graph);
 
 }  // namespace tilewright::passes

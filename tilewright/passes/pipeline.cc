@@ -7,6 +7,8 @@
 namespace tilewright::passes {
 namespace {
 
+bool fuse(Graph& graph) { return fuse_areas(graph, nullptr); }
+
 constexpr Pass kPipeline[] = {
     {"remove_no_ops", remove_no_ops, "a node whose result is one of its inputs, bit for bit, is that input"},
     {"merge_transposes", merge_transposes, "a transpose of a transpose is one transpose, or none"},
@@ -20,7 +22,7 @@ constexpr Pass kPipeline[] = {
     {"merge_reshapes", merge_reshapes, "the reshapes that met are one"},
     {"common_subexpressions", common_subexpressions, "what several definitions compute is computed once"},
     {"remove_dead_nodes", remove_dead_nodes, "a node without effect whose results nobody reads is gone"},
-    {"fuse_areas", fuse_areas, "areas of nodes that one kernel can run are one fused node each"},
+    {"fuse_areas", fuse, "areas of nodes that one kernel can run are one fused node each"},
 };
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {

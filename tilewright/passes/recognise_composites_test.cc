@@ -143,19 +143,12 @@ TEST(RecogniseLayerNorm, TheSampleVarianceStays) {
       y = mul(d, r)
       return y)");
 }
-TEST(RecogniseLayerNorm, AnotherCountStays) {
-  stays(R"(x: f32[B, 64]
-      eps = scalar() dtype=f32 value=1e-05
-      c = scalar() dtype=f32 value=63
-      s = reduce_sum(x) axes=[1] keepdim=1
-      m = div(s, c)
-      d = sub(x, m)
-      q = mul(d, d)
-      v = reduce_mean(q) axes=[1] keepdim=1
-      a = add(v, eps)
-      r = rsqrt(a)
-      y = mul(d, r)
-      return y)");
+TEST(RecogniseLayerNorm, AnotherCountIsNoMean) {
+  becomes("x: f32[B, 64]", R"(eps = scalar() dtype=f32 value=1e-05 c = scalar() dtype=f32 value=63
+      s = reduce_sum(x) axes=[1] keepdim=1 m = div(s, c) d = sub(x, m) q = mul(d, d) v = reduce_mean(q) axes=[1] keepdim=1
+      a = add(v, eps) r = rsqrt(a) y = mul(d, r))",
+          R"(c = scalar() dtype=f32 value=63 s = reduce_sum(x) axes=[1] keepdim=1 m = div(s, c) d = sub(x, m)
+      y = rms_norm(d) num_axes=1 eps=1e-05)");
 }
 TEST(RecogniseLayerNorm, AWeightPerRowStaysOutside) {
   becomes("x: f32[B, 64] g: f32[B, 1]", R"(n = layer_norm(x) num_axes=1 eps=1e-05 y = mul(n, g))",
