@@ -24,16 +24,26 @@ namespace {
 
 bool is_float_lane(Lane lane) { return lane == Lane::kF32 || lane == Lane::kF64; }
 
-// Width 8 if anything is computed on 8-byte elements; casts and bool logic fit either.
+// A host scalar or an iota, perhaps expanded.
+bool is_source(const Graph& region, ValueId value) {
+  NodeId id = region.value(value).producer;
+  while (id != kNoNode && region.node(id).op == Op::kExpand) id = region.value(region.node(id).inputs[0]).producer;
+  return id != kNoNode && (region.node(id).op == Op::kScalar || region.node(id).op == Op::kIota);
+}
+
+// Width 8 if anything is computed on 8-byte elements; casts to or from 4 bytes and bool logic fit either.
 int area_width(const Graph& region) {
   int width = 4;
+  for (ValueId output : region.outputs()) {
+    if (is_source(region, output)) width = std::max(width, lane_width(region.type(output).dtype));
+  }
   for (NodeId id : region.order()) {
     const Node& node = region.node(id);
     if (node.op == Op::kCast || node.op == Op::kExpand || node.op == Op::kReshape || node.op == Op::kScalar ||
         node.op == Op::kIota) {
-      if (node.op == Op::kCast && node.attrs.dtype("dtype") == DType::kBool) {
-        width = std::max(width, lane_width(region.type(node.inputs[0]).dtype));
-      }
+      if (node.op != Op::kCast) continue;
+      const int from = lane_width(region.type(node.inputs[0]).dtype), to = lane_width(node.attrs.dtype("dtype"));
+      if (node.attrs.dtype("dtype") == DType::kBool || from == to) width = std::max(width, from);
       continue;
     }
     for (ValueId input : node.inputs) width = std::max(width, lane_width(region.type(input).dtype));
@@ -52,7 +62,7 @@ class Lowering {
     for (NodeId id : region_.order()) TW_TRY(lower(region_.node(id)));
     for (ValueId value : region_.outputs()) {
       const std::uint16_t node = nodes_.at(value);
-      area_.outputs.push_back({node, region_.type(value).dtype});
+      area_.outputs.push_back({node, region_.type(value).dtype, is_row_shape(region_.type(value).shape)});
       area_.nodes[node].uses++;
     }
     for (const AreaNode& node : area_.nodes) area_.max_level = std::max(area_.max_level, node.level);
@@ -60,8 +70,9 @@ class Lowering {
   }
 
  private:
-  static Error unsupported(const Node& node) {
-    return fail(ErrorKind::kInternal, "op {} cannot be part of a fused area", info(node.op).text);
+  Error unsupported(const Node& node) const {
+    const TensorType& type = region_.type(node.inputs.empty() ? node.outputs[0] : node.inputs[0]);
+    return fail(ErrorKind::kUnsupported, "op {} of {} cannot be computed", info(node.op).text, type);
   }
 
   void set_domain(const Shape& shape) {
@@ -102,14 +113,16 @@ class Lowering {
     return {};
   }
 
-  // Inputs whose row axes all have size 1 hold one element per row.
+  // Of a row area: the row axes all have size 1, so there is one element per row.
+  bool is_row_shape(const Shape& shape) const {
+    if (area_.kind != Area::Kind::kRows) return false;
+    const auto axes = std::min<std::size_t>(shape.size(), static_cast<std::size_t>(area_.row_axes));
+    return std::all_of(shape.end() - static_cast<std::ptrdiff_t>(axes), shape.end(),
+                       [&](Dim dim) { return region_.facts.is_one(dim) == Answer::kYes; });
+  }
+
   void mark_row_inputs() {
-    for (AreaNode& node : area_.nodes) {
-      const Shape& shape = region_.type(region_.inputs()[node.index]).shape;
-      const auto axes = std::min<std::size_t>(shape.size(), static_cast<std::size_t>(area_.row_axes));
-      node.row = std::all_of(shape.end() - static_cast<std::ptrdiff_t>(axes), shape.end(),
-                             [](Dim dim) { return dim == Dim(1); });
-    }
+    for (AreaNode& node : area_.nodes) node.row = is_row_shape(region_.type(region_.inputs()[node.index]).shape);
   }
 
   std::uint16_t add(AreaNode node) {
@@ -133,9 +146,8 @@ class Lowering {
     for (std::uint16_t operand : {a, b, c}) {
       if (operand == AreaNode::kNone) continue;
       node.level = std::max(node.level, area_.nodes[operand].level);
-      node.row = node.row && (area_.nodes[operand].row || area_.nodes[operand].kind == Kind::kScalar);
+      node.row = node.row && area_.nodes[operand].row;
     }
-    node.row = node.row && node.level > 0;
     return add(node);
   }
 
@@ -180,26 +192,49 @@ class Lowering {
 
   Status lower_source(const Node& node) {
     const DType dtype = region_.type(node.outputs[0]).dtype;
-    AreaNode source{.kind = Kind::kScalar, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype};
     if (node.op == Op::kScalar) {
-      source.index = dims_.add(node.attrs.dim("value"));
-      source.second = static_cast<std::uint32_t>(dtype);
-    } else {
-      const auto rank = static_cast<std::uint32_t>(region_.type(node.outputs[0]).shape.size());
-      source.kind = Kind::kIota;
-      source.index = rank - 1 - static_cast<std::uint32_t>(node.attrs.integer("axis"));
-      source.second = dims_.add(node.attrs.dim("start"));
-      source.third = dims_.add(node.attrs.dim("step"));
-    }
-    const std::uint16_t id = add(source);
-    if (source.kind == Kind::kScalar && dtype == DType::kBool) {
-      // A literal mask: a number compared with 0.
-      area_.nodes[id].dtype = mask_lane() == Lane::kI64 ? DType::kI64 : DType::kI32;
-      nodes_[node.outputs[0]] = strip(StripOp::kToMask, mask_lane(), DType::kBool, true, id);
+      nodes_[node.outputs[0]] = scalar(dtype, dims_.add(node.attrs.dim("value")));
       return {};
     }
-    nodes_[node.outputs[0]] = id;
+    const Shape& shape = region_.type(node.outputs[0]).shape;
+    const auto axis = static_cast<std::size_t>(node.attrs.integer("axis"));
+    const Dim start = node.attrs.dim("start"), step = node.attrs.dim("step");
+    const bool real = start.is_float() || step.is_float();
+    AreaNode source{.kind = Kind::kIota, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype};
+    source.index = static_cast<std::uint32_t>(shape.size() - 1 - axis);
+    source.second = dims_.add(real ? Dim(0) : start);
+    source.third = dims_.add(real ? Dim(1) : step);
+    source.size = dims_.add(shape[axis]);
+    source.row = area_.kind == Area::Kind::kRows && (source.index >= static_cast<std::uint32_t>(area_.row_axes) || is_row_shape(shape));
+    std::uint16_t id = add(source);
+    if (real && is_float(dtype)) {
+      id = strip(StripOp::kMul, source.lane, dtype, false, id, scalar(dtype, dims_.add(step)));
+      id = strip(StripOp::kAdd, source.lane, dtype, false, id, scalar(dtype, dims_.add(start)));
+    } else if (real) {
+      return unsupported(node);
+    }
+    if (const auto round = round_of(dtype)) id = strip(*round, source.lane, dtype, false, id);
+    nodes_[node.outputs[0]] = wrapped(id, dtype);
     return {};
+  }
+
+  // A literal of `dtype`; a bool becomes a mask.
+  std::uint16_t scalar(DType dtype, std::uint32_t slot) {
+    const std::uint16_t id = add({.kind = Kind::kScalar, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype, .row = true, .index = slot});
+    return dtype == DType::kBool ? strip(StripOp::kToMask, mask_lane(), dtype, true, id) : id;
+  }
+
+  // A literal converted when the call is bound, so that no lane of its old dtype is needed.
+  std::uint16_t converted_scalar(std::uint16_t from, DType to) {
+    const std::uint16_t id = add({.kind = Kind::kScalar, .lane = lane_of(to, area_.lane_width), .dtype = to, .row = true,
+                                  .second = 1, .third = from});
+    return to == DType::kBool ? strip(StripOp::kToMask, mask_lane(), to, true, id) : id;
+  }
+
+  static std::optional<StripOp> round_of(DType dtype) {
+    if (dtype == DType::kF16) return StripOp::kRoundF16;
+    if (dtype == DType::kBF16) return StripOp::kRoundBF16;
+    return std::nullopt;
   }
 
   Status lower_cast(const Node& node) {
@@ -211,6 +246,7 @@ class Lowering {
 
   std::uint16_t cast(std::uint16_t a, DType from, DType to) {
     if (from == to) return a;
+    if (area_.nodes[a].kind == Kind::kScalar) return converted_scalar(a, to);
     const Lane target = lane_of(to, area_.lane_width);
     if (to == DType::kBool) return strip(StripOp::kToMask, area_.nodes[a].lane, to, true, a);
     if (from == DType::kBool) return strip(StripOp::kFromMask, target, to, false, a);
@@ -227,8 +263,7 @@ class Lowering {
       a = strip(is_float_lane(lane) ? StripOp::kToInt : StripOp::kToFloat, lane, to, false, a);
       lane = target;
     }
-    if (to == DType::kF16 && from != DType::kF16) return strip(StripOp::kRoundF16, lane, to, false, a);
-    if (to == DType::kBF16 && from != DType::kBF16) return strip(StripOp::kRoundBF16, lane, to, false, a);
+    if (const auto round = round_of(to); round && lane == Lane::kF32) return strip(*round, lane, to, false, a);
     return wrapped(a, to);
   }
 
@@ -237,11 +272,27 @@ class Lowering {
     const std::uint16_t a = input(node, 0);
     AreaNode reduce{.kind = Kind::kReduce, .reduce = *reduce_kind_of(node.op), .lane = lane_of(dtype, area_.lane_width),
                     .dtype = dtype, .is_mask = dtype == DType::kBool, .row = true, .a = a};
+    if (reduce.is_mask) reduce.reduce = mask_reduction(reduce.reduce);
     reduce.level = static_cast<std::uint8_t>(area_.nodes[a].level + 1);
     std::uint16_t id = add(reduce);
     if (may_leave_range(node.op)) id = wrapped(id, dtype);
-    nodes_[node.outputs[0]] = id;
+    nodes_[node.outputs[0]] = within_dtype(node.op, id, dtype);
     return {};
+  }
+
+  static isa::ReduceKind mask_reduction(isa::ReduceKind kind) {
+    return kind == isa::ReduceKind::kSum || kind == isa::ReduceKind::kMax   ? isa::ReduceKind::kOr
+           : kind == isa::ReduceKind::kProd || kind == isa::ReduceKind::kMin ? isa::ReduceKind::kAnd
+                                                                             : kind;
+  }
+
+  // The extreme of nothing is that of the dtype; accumulators of narrow integers begin at that of the lane.
+  std::uint16_t within_dtype(Op op, std::uint16_t id, DType dtype) {
+    if (!wrap_of(dtype) || (op != Op::kReduceMax && op != Op::kReduceMin)) return id;
+    const bool largest = op == Op::kReduceMax;
+    std::int64_t limit = dtype == DType::kU8 ? (largest ? 0 : 255) : dtype == DType::kI8 ? (largest ? -128 : 127) : (largest ? -32768 : 32767);
+    const Lane lane = area_.nodes[id].lane;
+    return strip(largest ? StripOp::kMax : StripOp::kMin, lane, dtype, false, id, scalar(dtype, dims_.add(Dim(limit))));
   }
 
   Status lower_row_op(const Node& node) {
@@ -309,8 +360,16 @@ class Lowering {
                        strip(StripOp::kBitXor, mask_lane(), DType::kBool, true, a, b));
         return {};
       }
+      if (is_test(node.op)) {
+        result = constant_test(node.op, a);
+        return {};
+      }
       const auto op = strip_op_of(node.op);
-      if (!op || b == AreaNode::kNone) return unsupported(node);
+      if (op && b == AreaNode::kNone) {
+        result = a;  // a number that is 0 or 1 keeps its truth: neg, abs, sign, rounding
+        return {};
+      }
+      if (!op) return unsupported(node);
       const std::uint16_t left = unmasked(a, mask_lane()), right = unmasked(b, mask_lane());
       const bool compares = is_comparison(node.op);
       result = strip(*op, mask_lane(), out, compares, left, right, AreaNode::kNone, reversed);
@@ -325,11 +384,23 @@ class Lowering {
       result = a;
       return {};
     }
+    if (!is_float(in) && is_test(node.op)) {
+      result = constant_test(node.op, a);
+      return {};
+    }
     const bool is_mask = is_comparison(node.op) || is_test(node.op);
     std::uint16_t id = strip(*op, lane, out, is_mask, a, b, AreaNode::kNone, reversed);
     if (may_leave_range(node.op)) id = wrapped(id, out);
     result = id;
     return {};
+  }
+
+  // No integer is nan or inf.
+  std::uint16_t constant_test(Op op, std::uint16_t a) {
+    const bool is_mask = area_.nodes[a].is_mask;
+    const std::uint16_t never = strip(is_mask ? StripOp::kBitXor : StripOp::kNe, is_mask ? mask_lane() : area_.nodes[a].lane,
+                                      DType::kBool, true, a, a);
+    return op == Op::kIsFinite ? strip(StripOp::kNot, mask_lane(), DType::kBool, true, never) : never;
   }
 
   const Graph& region_;

@@ -1,7 +1,7 @@
 // Area: a fused node lowered to a list of strip-level operations, once per plan. Encoding at bind time only picks operand
 // forms, slots and tiles for the sizes and strides of the call.
-// Values are either full (one per element of the domain) or row values (one per row: results of row reductions and what is
-// computed from them alone). Level counts the row operations a value depends on: level n+1 can be computed only after a
+// Values are either full (one per element of the domain) or row values (one per row: inputs of size 1 along the rows, results
+// of row reductions and what is computed from them alone). Level counts the row operations a value depends on: level n+1 can be computed only after a
 // pass over whole rows of level n.
 #pragma once
 
@@ -14,8 +14,9 @@ namespace tilewright::compiler {
 struct AreaNode {
   enum class Kind : std::uint8_t {
     kInput,    // element of input `index`
-    kScalar,   // host scalar in dim slot `index`
-    kIota,     // start (slot `second`) + step (slot `third`) * position along the domain axis `index`, 0 = the last axis
+    kScalar,   // host scalar in dim slot `index`; `second` != 0: scalar node `third` converted to dtype
+    kIota,     // start (slot `second`) + step (slot `third`) * position along the domain axis `index`, 0 = the last
+               // axis; its own size there is slot `size` (1: it broadcasts)
     kTile,     // result of the contraction that the area is the epilogue of
     kStrip,    // strip operation `op` on nodes a, b, c
     kReduce,   // row reduction `reduce` of node a
@@ -35,13 +36,14 @@ struct AreaNode {
   std::uint8_t level = 0;
   std::uint16_t a = kNone, b = kNone, c = kNone;
   std::uint32_t index = 0;
-  std::uint32_t second = 0, third = 0;
+  std::uint32_t second = 0, third = 0, size = 0;
   std::uint16_t uses = 0;               // by nodes and outputs
 };
 
 struct AreaOutput {
   std::uint16_t node;
   DType dtype;
+  bool row = false;  // kRows: one element per row
 };
 
 struct Area {

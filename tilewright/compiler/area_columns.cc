@@ -75,7 +75,7 @@ Status AreaCompiler::emit_columns(const AreaCall& call, Emitter& out) {
   }
   roots_.clear();
   for (std::size_t i = 0; i < area.outputs.size(); ++i) {
-    const View& view = call.outputs[i];
+    const View& view = output_memory_[i];
     StreamSpec spec = spec_of(view, output_view_[i], inner_axis);
     if (inner == 1) spec.inner_stride = byte_size(view.dtype);
     const bool unit = spec.inner_stride == byte_size(view.dtype);

@@ -1,8 +1,6 @@
 #include "tilewright/compiler/area_compiler.h"
 
-#include <bit>
-#include <cstring>
-
+#include "tilewright/compiler/literals.h"
 #include "tilewright/compiler/tiling.h"
 
 namespace tilewright::compiler {
@@ -14,34 +12,12 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-template <typename T>
-std::int64_t bits_of(T value) {
-  std::int64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  return bits;
-}
-
 // What the element operation costs beside a plain add, for the size of tasks.
 bool is_dear(isa::StripOp op) {
   return (op >= isa::StripOp::kExp && op <= isa::StripOp::kSilu && op != isa::StripOp::kRelu) || op == isa::StripOp::kPow;
 }
 
 }  // namespace
-
-std::int64_t literal_bits(DimValue value, bool is_real, DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return bits_of(is_real ? static_cast<float>(value.real) : static_cast<float>(value.integer));
-    case DType::kF64:
-      return bits_of(is_real ? value.real : static_cast<double>(value.integer));
-    case DType::kI32: {
-      const auto number = is_real ? static_cast<std::int64_t>(value.real) : value.integer;
-      return bits_of(static_cast<std::int32_t>(static_cast<std::uint64_t>(number)));
-    }
-    default:
-      return is_real ? static_cast<std::int64_t>(value.real) : value.integer;
-  }
-}
 
 Status AreaCompiler::emit(const AreaCall& call, Emitter& out) {
   switch (call.area->kind) {
@@ -68,6 +44,9 @@ void AreaCompiler::add_views(const AreaCall& call) {
   const Area& area = *call.area;
   node_view_.assign(area.nodes.size(), -1);
   output_view_.clear();
+  node_memory_.assign(area.nodes.size(), View{});
+  in_memory_.assign(area.nodes.size(), 0);
+  output_memory_.assign(call.outputs.begin(), call.outputs.end());
   for (const AreaOutput& output : area.outputs) {
     const auto index = static_cast<std::size_t>(&output - area.outputs.data());
     output_view_.push_back(static_cast<std::int16_t>(nest_.add(call.outputs[index])));
@@ -77,11 +56,13 @@ void AreaCompiler::add_views(const AreaCall& call) {
     const AreaNode& node = area.nodes[i];
     if (node.uses == 0) continue;
     if (node.kind == Kind::kInput) {
-      node_view_[i] = static_cast<std::int16_t>(nest_.add(call.inputs[node.index]));
+      node_memory_[i] = call.inputs[node.index];
+      node_view_[i] = static_cast<std::int16_t>(nest_.add(node_memory_[i]));
     } else if (node.kind == Kind::kIota) {
       steps.fill(0);
       const int axis = nest_.rank - 1 - static_cast<int>(node.index);
-      if (axis >= 0) steps[at(axis)] = call.dims[node.third].integer;
+      if (axis >= 0 && call.dims[node.size].integer != 1) steps[at(axis)] = call.dims[node.third].integer;
+      node_memory_[i] = {.dtype = DType::kI64, .offset = call.dims[node.second].integer};
       node_view_[i] = static_cast<std::int16_t>(nest_.add_strides(steps));
     }
   }
@@ -101,10 +82,9 @@ StreamSpec AreaCompiler::spec_of(const View& view, int nest_view, int inner_axis
   return spec;
 }
 
-StreamSpec AreaCompiler::literal(const AreaNode& node, const AreaCall& call) const {
-  const DType dtype = dtype_of_lane(node.lane);
-  const bool is_real = call.program->dim(node.index).is_float();
-  return {Space::kLiteral, dtype, 0, literal_bits(call.dims[node.index], is_real, dtype), 0, {}};
+StreamSpec AreaCompiler::literal(std::uint16_t id, const AreaCall& call) const {
+  const DType dtype = dtype_of_lane(call.area->nodes[id].lane);
+  return {Space::kLiteral, dtype, 0, literal_bits(scalar_number(*call.area, id, *call.program, call.dims), dtype), 0, {}};
 }
 
 // Adds the stream of a node that is read from memory, of a literal or an iota, and makes it the node's source.
@@ -112,22 +92,19 @@ std::uint16_t AreaCompiler::input_stream(std::uint16_t id, const AreaCall& call,
   const AreaNode& node = call.area->nodes[id];
   StripCoder::Source source{.stream = 0, .form = isa::kOne, .memory = dtype_of_lane(node.lane), .lane_value = false};
   if (node.kind == Kind::kScalar) {
-    source.stream = coder_.add_stream(literal(node, call));
+    source.stream = coder_.add_stream(literal(id, call));
     coder_.set_source(id, source);
     return source.stream;
   }
-  StreamSpec spec;
-  if (node.kind == Kind::kIota) {
-    const View start{.dtype = DType::kI64, .offset = call.dims[node.second].integer};
-    spec = spec_of(start, node_view_[id], inner_axis);
+  const View& memory = node_memory_[id];
+  StreamSpec spec = spec_of(memory, node_view_[id], inner_axis);
+  source.memory = memory.dtype;
+  if (node.kind == Kind::kIota && in_memory_[id] == 0) {
     spec.space = Space::kIota;
+    source.iota = true;
     source.form = spec.inner_stride == 0 ? isa::kOne : isa::kStrided;
-    source.memory = DType::kI64;
   } else {
-    const View& view = call.inputs[node.index];
-    spec = spec_of(view, node_view_[id], inner_axis);
-    source.memory = view.dtype;
-    source.form = spec.inner_stride == 0 ? isa::kOne : spec.inner_stride == byte_size(view.dtype) ? isa::kUnit : isa::kStrided;
+    source.form = spec.inner_stride == 0 ? isa::kOne : spec.inner_stride == byte_size(memory.dtype) ? isa::kUnit : isa::kStrided;
   }
   source.stream = coder_.add_stream(spec);
   coder_.set_source(id, source);
@@ -170,7 +147,7 @@ Status AreaCompiler::emit_map(const AreaCall& call, Emitter& out) {
   roots_.clear();
   const std::int64_t cost = element_cost(area);
   for (std::size_t i = 0; i < area.outputs.size(); ++i) {
-    const View& view = call.outputs[i];
+    const View& view = output_memory_[i];
     const StreamSpec spec = spec_of(view, output_view_[i], inner_axis);
     const bool unit = spec.inner_stride == byte_size(view.dtype) || nest_.sizes[at(inner_axis)] == 1;
     StreamSpec fixed = spec;
@@ -200,18 +177,50 @@ Status AreaCompiler::emit_map(const AreaCall& call, Emitter& out) {
   return {};
 }
 
-View AreaCompiler::copy_to_temp(const View& view, const AreaCall& call, Emitter& out) {
-  View copy = view;
-  copy.buffer = call.temp.arena;
-  copy.offset = call.temp.allocate(call.temp.state, view.count() * byte_size(view.dtype));
-  std::int64_t stride = 1;
-  for (int axis = view.rank - 1; axis >= 0; --axis) {
-    copy.strides[at(axis)] = stride;
-    stride *= view.sizes[at(axis)];
+// The elements that a nest view walks, with the sizes of the nest; axes that it does not walk have size 1.
+View AreaCompiler::view_of_nest(const View& memory, int nest_view) const {
+  View view = memory;
+  view.rank = static_cast<std::int8_t>(nest_.rank);
+  const std::int64_t bytes = byte_size(memory.dtype);
+  for (int axis = 0; axis < nest_.rank; ++axis) {
+    view.sizes[at(axis)] = nest_.sizes[at(axis)];
+    view.strides[at(axis)] = nest_.strides[at(nest_view)][at(axis)] / bytes;
   }
-  const Status copied = emit_copy(view, copy, *call.traits, out);
-  TW_CHECK(copied.ok(), "a copy can always be encoded");
+  return view;
+}
+
+View AreaCompiler::temp_like(const View& view, int nest_view, int first, const AreaCall& call) {
+  View copy = view;
+  std::int64_t stride = 1;
+  for (int axis = copy.rank - 1; axis >= 0; --axis) {
+    if (axis < first && view.strides[at(axis)] == 0) copy.sizes[at(axis)] = 1;
+    copy.strides[at(axis)] = copy.sizes[at(axis)] == 1 && axis < first ? 0 : stride;
+    nest_.strides[at(nest_view)][at(axis)] = copy.strides[at(axis)] * byte_size(view.dtype);
+    stride *= copy.sizes[at(axis)];
+  }
+  copy.buffer = call.temp.arena;
+  copy.offset = call.temp.allocate(call.temp.state, stride * byte_size(view.dtype));
   return copy;
+}
+
+void AreaCompiler::materialise(std::uint16_t id, int first, const AreaCall& call, Emitter& out) {
+  const int nest_view = node_view_[id];
+  const bool iota = call.area->nodes[id].kind == Kind::kIota && in_memory_[id] == 0;
+  View from = view_of_nest(node_memory_[id], nest_view);
+  std::array<std::int64_t, kMaxTensorRank> steps{};
+  if (iota) {  // its nest strides are steps
+    for (int axis = 0; axis < nest_.rank; ++axis) steps[at(axis)] = from.strides[at(axis)] = nest_.strides[at(nest_view)][at(axis)];
+  }
+  const View copy = temp_like(from, nest_view, first, call);
+  if (iota) {
+    emit_iota(from.offset, {steps.data(), at(nest_.rank)}, copy, *call.traits, out);
+    in_memory_[id] = 1;
+  } else {
+    from.sizes = copy.sizes;
+    const Status copied = emit_copy(from, copy, *call.traits, out);
+    TW_CHECK(copied.ok(), "a copy can always be encoded");
+  }
+  node_memory_[id] = copy;
 }
 
 }  // namespace tilewright::compiler

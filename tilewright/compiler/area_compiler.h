@@ -2,8 +2,6 @@
 // warm. One per binding thread; not thread-safe.
 #pragma once
 
-#include <functional>
-
 #include "tilewright/compiler/area.h"
 #include "tilewright/compiler/loop_nest.h"
 #include "tilewright/compiler/strip_coder.h"
@@ -21,6 +19,18 @@ struct AreaCall {
   std::int64_t packed_panel = 0;     // contraction: the panel width if input rhs is packed
 };
 
+// What RowsEmitter keeps per node, and the phases it has written.
+struct RowNode {
+  bool buffered = false;        // the value of every element is stored in a row buffer
+  std::uint16_t buffer = 0;     // its stream
+  std::uint16_t scalar = 0;     // stream of the one value per row
+};
+struct RowPhase {
+  isa::PhaseOp op;
+  std::size_t begin, end;  // of the code
+  std::array<std::uint16_t, 6> operands;
+};
+
 class AreaCompiler {
  public:
   Status emit(const AreaCall& call, Emitter& out);
@@ -35,14 +45,20 @@ class AreaCompiler {
   void start(const AreaCall& call);
   void add_views(const AreaCall& call);
   StreamSpec spec_of(const View& view, int nest_view, int inner_axis) const;
-  StreamSpec literal(const AreaNode& node, const AreaCall& call) const;
+  StreamSpec literal(std::uint16_t node, const AreaCall& call) const;
   std::uint16_t input_stream(std::uint16_t node, const AreaCall& call, int inner_axis);
   void set_input_sources(const AreaCall& call, int inner_axis);
   void write_streams(Emitter& out, int rank) const;
   std::int64_t element_cost(const Area& area) const;
+  // An operand of the contraction in f32: itself, or a copy.
+  View operand(const View& view, const AreaCall& call, Emitter& out) const;
   void write_epilogue(const AreaCall& call, int n_axis, std::int64_t n);
-  // Copies a view to contiguous arena memory, for operands whose strides an instruction cannot walk.
-  View copy_to_temp(const View& view, const AreaCall& call, Emitter& out);
+  // Gives view `nest_view` of node `id` (an input or an iota) contiguous memory from axis `first` on, for operands whose
+  // strides an instruction cannot walk. Where an axis before it is broadcast it stays so.
+  void materialise(std::uint16_t id, int first, const AreaCall& call, Emitter& out);
+  // Memory like `view` but contiguous from axis `first` on; the strides of the nest view become its own.
+  View temp_like(const View& view, int nest_view, int first, const AreaCall& call);
+  View view_of_nest(const View& memory, int nest_view) const;
 
   friend class RowsEmitter;
 
@@ -50,15 +66,19 @@ class AreaCompiler {
   StripCoder coder_;
   std::vector<std::int16_t> node_view_;    // per node: nest view, or -1
   std::vector<std::int16_t> output_view_;  // per output
+  std::vector<View> node_memory_;          // per node with a nest view: dtype, buffer and offset of what it reads
+  std::vector<char> in_memory_;            // per node: an iota that was written to memory
+  std::vector<View> output_memory_;        // per output
+  std::vector<RowNode> row_nodes_;         // of RowsEmitter, per node
+  std::vector<RowPhase> row_phases_;
+  std::vector<std::pair<View, View>> moved_outputs_;  // where an output belongs, the memory it is computed in
   std::vector<StripCoder::Root> roots_;
   std::vector<isa::Word> code_;
-  std::vector<View> copied_;
 };
 
-// One element bit pattern of `dtype` for a host scalar of dtype `from` kind, as a literal stream holds it.
-std::int64_t literal_bits(DimValue value, bool is_real, DType dtype);
-
-// Copies `from` to `to` (equal sizes, any strides, dtypes may differ): one map instruction.
+// Copies `from` to `to` (equal sizes, any strides): one map instruction. Equal dtypes move bits; f16 and bf16 become f32.
 Status emit_copy(const View& from, const View& to, const BackendTraits& traits, Emitter& out);
+// Writes start + sum of position * step to `to`, an i64 view.
+void emit_iota(std::int64_t start, std::span<const std::int64_t> steps, const View& to, const BackendTraits& traits, Emitter& out);
 
 }  // namespace tilewright::compiler

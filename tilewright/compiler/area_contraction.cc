@@ -46,7 +46,7 @@ Status AreaCompiler::emit_contraction(const AreaCall& call, Emitter& out) {
   const Area& area = *call.area;
   start(call);
   if (nest_.count(0, nest_.rank) == 0) return {};
-  const View lhs = call.inputs[area.lhs], rhs = call.inputs[area.rhs];
+  const View lhs = operand(call.inputs[area.lhs], call, out), rhs = operand(call.inputs[area.rhs], call, out);
   const std::int64_t k = lhs.sizes[at(lhs.rank - 1)];
   // Domain axes are batch.., m, n. For a: no step along n. For b: its k stride stands in the place of m.
   nest_.add(lhs);
@@ -90,6 +90,27 @@ Status AreaCompiler::emit_contraction(const AreaCall& call, Emitter& out) {
   if (!plain) out.phase(isa::PhaseOp::kStrip, code_);
   out.end();
   return {};
+}
+
+View AreaCompiler::operand(const View& view, const AreaCall& call, Emitter& out) const {
+  if (view.dtype == DType::kF32) return view;
+  View copy = view;
+  copy.dtype = DType::kF32;
+  std::int64_t count = 1;
+  for (int axis = view.rank - 1; axis >= 0; --axis) {  // an expanded axis is not multiplied
+    const bool expanded = view.strides[at(axis)] == 0 && axis < view.rank - 2;
+    copy.strides[at(axis)] = expanded ? 0 : count;
+    count *= expanded ? 1 : view.sizes[at(axis)];
+  }
+  copy.buffer = call.temp.arena;
+  copy.offset = call.temp.allocate(call.temp.state, count * byte_size(copy.dtype));
+  View from = view, to = copy;
+  for (int axis = 0; axis < view.rank; ++axis) {
+    if (to.strides[at(axis)] == 0 && to.sizes[at(axis)] > 1) from.sizes[at(axis)] = to.sizes[at(axis)] = 1;
+  }
+  const Status copied = emit_copy(from, to, *call.traits, out);
+  TW_CHECK(copied.ok(), "a copy can always be encoded");
+  return copy;
 }
 
 void AreaCompiler::write_epilogue(const AreaCall& call, int n_axis, std::int64_t n) {

@@ -1,6 +1,7 @@
 // Row areas: passes over whole rows with row reductions, native softmax and norms in between. Level by level: one strip phase
 // at the elements (accumulates, stores, fills row buffers), the native phases, one scalar phase along the rows.
 #include "tilewright/compiler/area_compiler.h"
+#include "tilewright/compiler/literals.h"
 #include "tilewright/compiler/tiling.h"
 
 namespace tilewright::compiler {
@@ -24,11 +25,13 @@ class RowsEmitter {
   Status run() {
     compiler_.start(call_);
     compiler_.add_views(call_);
+    compiler_.moved_outputs_.clear();
     const int split = nest_.rank - area_.row_axes;
     if (nest_.count(0, split) == 0) return {};
     int outer = nest_.collapse(0, split);
     nest_.collapse(outer, nest_.rank);
-    if (nest_.rank - outer > 1) return fail(ErrorKind::kInternal, "rows that are not one loop");
+    if (nest_.rank - outer > 1) make_rows_one_loop(outer);
+    make_parameters_contiguous(outer);
     if (nest_.rank == outer) nest_.insert_unit_axis(outer);
     if (outer == 0) nest_.insert_unit_axis(outer++);
     rank_ = outer;
@@ -39,32 +42,67 @@ class RowsEmitter {
     coder_.reset(area_, scratch_);
     compiler_.set_input_sources(call_, outer);
     place_buffers();
+    emit_scalar_phase(0);
     for (std::uint8_t level = 0; level <= area_.max_level; ++level) emit_level(level);
     write();
-    return {};
+    return copy_moved_outputs();
   }
 
  private:
-  struct PhaseSpec {
-    isa::PhaseOp op;
-    std::size_t begin, end;  // of the code
-    std::array<std::uint16_t, 6> operands;
-  };
-  static constexpr int kMaxPhases = 24;
-  static constexpr int kMaxNodes = 256;
-
-  bool is_full_result(const AreaNode& node) const {
-    return (node.kind == Kind::kStrip && !node.row) || node.kind == Kind::kRowOp;
+  // A value that is computed once per row and kept. What depends on row inputs alone is computed where it is read.
+  bool is_row_result(const AreaNode& node) const {
+    return node.kind == Kind::kReduce || (node.kind == Kind::kStrip && node.row && node.level > 0);
   }
 
-  bool is_row_result(const AreaNode& node) const {
-    return node.kind == Kind::kReduce || (node.kind == Kind::kStrip && node.row);
+  bool walks_as_one_loop(int view, int first) const {
+    for (int axis = first; axis + 1 < nest_.rank; ++axis) {
+      const auto& strides = nest_.strides[at(view)];
+      if (strides[at(axis)] != strides[at(axis + 1)] * nest_.sizes[at(axis + 1)]) return false;
+    }
+    return true;
+  }
+
+  // Several row axes that some operand does not walk as one: such operands go through contiguous memory.
+  void make_rows_one_loop(int first) {
+    for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
+      const int view = compiler_.node_view_[i];
+      if (view >= 0 && !walks_as_one_loop(view, first)) compiler_.materialise(static_cast<std::uint16_t>(i), first, call_, out_);
+    }
+    for (std::size_t i = 0; i < area_.outputs.size(); ++i) {
+      const int view = compiler_.output_view_[i];
+      if (walks_as_one_loop(view, first)) continue;
+      const View target = compiler_.view_of_nest(compiler_.output_memory_[i], view);
+      compiler_.output_memory_[i] = compiler_.temp_like(target, view, first, call_);
+      compiler_.moved_outputs_.push_back({target, compiler_.output_memory_[i]});
+    }
+    nest_.collapse(first, nest_.rank);
+    TW_CHECK(nest_.rank - first <= 1, "rows of contiguous memory are one loop");
+  }
+
+  // Weights and biases of native norms have unit stride along the row.
+  void make_parameters_contiguous(int first) {
+    if (nest_.rank == first) return;
+    for (const AreaNode& node : area_.nodes) {
+      if (node.kind != Kind::kRowOp) continue;
+      for (std::uint16_t id : {node.b, node.c}) {
+        if (id == AreaNode::kNone || nest_.strides[at(compiler_.node_view_[id])][at(first)] == 4) continue;
+        compiler_.materialise(id, first, call_, out_);
+      }
+    }
+  }
+
+  Status copy_moved_outputs() {
+    for (auto& [target, memory] : compiler_.moved_outputs_) {
+      target.sizes = memory.sizes;
+      TW_TRY(emit_copy(memory, target, *call_.traits, out_));
+    }
+    return {};
   }
 
   // A native phase reads f32 rows with unit stride: an input as it lies, or a row buffer.
   bool readable_by_phase(std::uint16_t id) const {
     const AreaNode& node = area_.nodes[id];
-    if (node.kind != Kind::kInput || call_.inputs[node.index].dtype != DType::kF32) return false;
+    if (node.kind != Kind::kInput || compiler_.node_memory_[id].dtype != DType::kF32) return false;
     return nest_.strides[at(compiler_.node_view_[id])][at(rank_)] == 4;
   }
 
@@ -73,37 +111,40 @@ class RowsEmitter {
     for (std::size_t i = 0; i < area_.outputs.size(); ++i) {
       if (area_.outputs[i].node != id) continue;
       const bool unit = nest_.strides[at(compiler_.output_view_[i])][at(rank_)] == 4 || length_ == 1;
-      return call_.outputs[i].dtype == DType::kF32 && unit ? static_cast<int>(i) : -1;
+      return compiler_.output_memory_[i].dtype == DType::kF32 && unit ? static_cast<int>(i) : -1;
     }
     return -1;
   }
 
   void plan_buffers() {
-    buffered_.fill(false);
+    compiler_.row_nodes_.assign(area_.nodes.size(), RowNode{});
+    compiler_.row_phases_.clear();
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const AreaNode& user = area_.nodes[i];
       if (user.kind == Kind::kRowOp) {
-        if (!readable_by_phase(user.a)) buffered_[user.a] = true;
-        if (direct_output(static_cast<std::uint16_t>(i)) < 0) buffered_[i] = true;
+        if (!readable_by_phase(user.a)) kept(user.a).buffered = true;
+        if (direct_output(static_cast<std::uint16_t>(i)) < 0) kept(i).buffered = true;
         continue;
       }
       if (user.kind != Kind::kStrip) continue;
       for (std::uint16_t operand : {user.a, user.b, user.c}) {
         if (operand == AreaNode::kNone) continue;
         const AreaNode& node = area_.nodes[operand];
-        if (node.kind == Kind::kStrip && !node.row && node.level < user.level) buffered_[operand] = true;
+        if (node.kind == Kind::kStrip && !node.row && node.level < user.level) kept(operand).buffered = true;
       }
     }
     std::int64_t per_row = 0, scalars = 0;
     int accumulators = 0;
     buffer_stride_ = round_up(length_ * area_.lane_width, 64);
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
-      if (buffered_[i]) per_row += buffer_stride_;
+      if (kept(i).buffered) per_row += buffer_stride_;
       if (is_row_result(area_.nodes[i])) ++scalars;
       if (area_.nodes[i].kind == Kind::kReduce) ++accumulators;
     }
     in_scratch_ = per_row <= kMaxRowScratch;
     choose_tile(per_row);
+    const std::int64_t per_tile_row = (in_scratch_ ? per_row : 0) + scalars * area_.lane_width;
+    if (per_tile_row > 0) row_tile_ = std::clamp<std::int64_t>(kMaxRowScratch / per_tile_row, 1, row_tile_);
     scratch_ = 0;
     accumulator_base_ = scratch_;
     scratch_ += accumulators * isa::kSlotBytes;
@@ -124,13 +165,12 @@ class RowsEmitter {
     if (threads > 1 && elements > kTaskElements / 2) {
       row_tile_ = std::clamp<std::int64_t>(rows_ * others_ / (threads * 4), 1, row_tile_);
     }
-    if (per_row > 0 && in_scratch_) row_tile_ = std::clamp<std::int64_t>(kMaxRowScratch / per_row, 1, row_tile_);
   }
 
   void place_buffers() {
     std::int64_t offset = buffer_base_;
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
-      if (!buffered_[i]) continue;
+      if (!kept(i).buffered) continue;
       const AreaNode& node = area_.nodes[i];
       StreamSpec spec{Space::kScratch, buffer_dtype(node), 0, offset, lane_bytes_of(node), {}};
       if (in_scratch_) {
@@ -146,7 +186,7 @@ class RowsEmitter {
           stride *= nest_.sizes[at(axis)];
         }
       }
-      buffer_stream_[i] = coder_.add_stream(spec);
+      kept(i).buffer = coder_.add_stream(spec);
     }
     std::int64_t scalar = scalar_base_;
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
@@ -155,7 +195,7 @@ class RowsEmitter {
       StreamSpec spec{Space::kScratch, buffer_dtype(node), 0, scalar, 0, {}};
       spec.strides[at(rank_ - 1)] = lane_bytes_of(node);
       scalar += scalar_bytes_;
-      scalar_stream_[i] = coder_.add_stream(spec);
+      kept(i).scalar = coder_.add_stream(spec);
     }
   }
 
@@ -187,7 +227,7 @@ class RowsEmitter {
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const AreaNode& node = area_.nodes[i];
       if (node.kind != Kind::kReduce || node.level != level + 1) continue;
-      const auto target = static_cast<std::int64_t>(node.reduce) << 32 | scalar_stream_[i];
+      const auto target = static_cast<std::int64_t>(node.reduce) << 32 | kept(i).scalar;
       const std::uint16_t stream = coder_.add_stream(
           {Space::kAccumulator, buffer_dtype(node), 0, accumulator_base_ + accumulators * isa::kSlotBytes, target, {}});
       if (accumulators++ == 0) first_accumulator = stream;
@@ -196,8 +236,8 @@ class RowsEmitter {
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const AreaNode& node = area_.nodes[i];
       const bool source = node.kind != Kind::kStrip && node.kind != Kind::kRowOp;
-      if (buffered_[i] && node.level == level && (node.kind == Kind::kStrip || source)) {
-        roots.push_back({Root::Kind::kStoreLanes, static_cast<std::uint16_t>(i), buffer_stream_[i], DType::kF32, isa::kUnit, {}});
+      if (kept(i).buffered && node.level == level && (node.kind == Kind::kStrip || source)) {
+        roots.push_back({Root::Kind::kStoreLanes, static_cast<std::uint16_t>(i), kept(i).buffer, DType::kF32, isa::kUnit, {}});
       }
     }
     add_output_roots(level, false);
@@ -205,22 +245,22 @@ class RowsEmitter {
     write_code(isa::PhaseOp::kStrip, {first_accumulator, accumulators, 0, 0, 0, 0});
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const AreaNode& node = area_.nodes[i];
-      if (buffered_[i] && node.level == level && node.kind == Kind::kStrip) set_buffer_source(i);
+      if (kept(i).buffered && node.level == level && node.kind == Kind::kStrip && !node.row) set_buffer_source(i);
     }
   }
 
   void set_buffer_source(std::size_t node) {
     coder_.set_source(static_cast<std::uint16_t>(node),
-                      {buffer_stream_[node], isa::kUnit, buffer_dtype(area_.nodes[node]), true});
+                      {kept(node).buffer, isa::kUnit, buffer_dtype(area_.nodes[node]), true});
   }
 
   void add_output_roots(std::uint8_t level, bool row) {
     for (std::size_t i = 0; i < area_.outputs.size(); ++i) {
       const std::uint16_t id = area_.outputs[i].node;
       const AreaNode& node = area_.nodes[id];
-      if (node.level != level || is_row_result(node) != row) continue;
+      if (node.level != level || area_.outputs[i].row != row) continue;
       if (node.kind == Kind::kRowOp && direct_output(id) >= 0) continue;
-      const View& view = call_.outputs[i];
+      const View& view = compiler_.output_memory_[i];
       StreamSpec spec = compiler_.spec_of(view, compiler_.output_view_[i], rank_);
       std::int64_t& stride = row ? spec.strides[at(rank_ - 1)] : spec.inner_stride;
       if ((row ? rows_ : length_) == 1) stride = byte_size(view.dtype);
@@ -232,14 +272,14 @@ class RowsEmitter {
 
   void emit_row_op(std::uint16_t id) {
     const AreaNode& node = area_.nodes[id];
-    const std::uint16_t from = buffered_[node.a] ? buffer_stream_[node.a] : coder_.source(node.a).stream;
+    const std::uint16_t from = kept(node.a).buffered ? kept(node.a).buffer : coder_.source(node.a).stream;
     std::uint16_t to;
     if (const int output = direct_output(id); output >= 0) {
-      StreamSpec spec = compiler_.spec_of(call_.outputs[at(output)], compiler_.output_view_[at(output)], rank_);
+      StreamSpec spec = compiler_.spec_of(compiler_.output_memory_[at(output)], compiler_.output_view_[at(output)], rank_);
       spec.inner_stride = 4;
       to = coder_.add_stream(spec);
     } else {
-      to = buffer_stream_[id];
+      to = kept(id).buffer;
       set_buffer_source(id);
     }
     std::array<std::uint16_t, 6> operands{from, to, 0, 0, 0, 0};
@@ -247,8 +287,8 @@ class RowsEmitter {
       operands[2] = parameter_stream(node.b);
       operands[3] = parameter_stream(node.c);
       const bool is_real = call_.program->dim(node.index).is_float();
-      operands[4] = coder_.add_stream({Space::kLiteral, DType::kF32, 0,
-                                       literal_bits(call_.dims[node.index], is_real, DType::kF32), 0, {}});
+      const Number epsilon = number_of(call_.dims[node.index], is_real, DType::kF32);
+      operands[4] = coder_.add_stream({Space::kLiteral, DType::kF32, 0, literal_bits(epsilon, DType::kF32), 0, {}});
     }
     const std::size_t place = compiler_.code_.size();
     add_phase({node.phase, place, place, operands});
@@ -256,8 +296,8 @@ class RowsEmitter {
 
   std::uint16_t parameter_stream(std::uint16_t id) {
     if (id == AreaNode::kNone) return isa::kNoStream;
-    StreamSpec spec = compiler_.spec_of(call_.inputs[area_.nodes[id].index], compiler_.node_view_[id], rank_);
-    if (length_ == 1) spec.inner_stride = 4;
+    StreamSpec spec = compiler_.spec_of(compiler_.node_memory_[id], compiler_.node_view_[id], rank_);
+    if (length_ <= 1) spec.inner_stride = 4;
     TW_CHECK(spec.inner_stride == 4, "weights of a native norm are contiguous");
     return coder_.add_stream(spec);
   }
@@ -273,8 +313,8 @@ class RowsEmitter {
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const AreaNode& node = area_.nodes[i];
       if (is_row_result(node) && node.level < level) set_scalar_source(i, isa::kUnit);
-      if (node.kind == Kind::kStrip && node.row && node.level == level) {
-        roots.push_back({Root::Kind::kStoreLanes, static_cast<std::uint16_t>(i), scalar_stream_[i], DType::kF32, isa::kUnit, {}});
+      if (node.kind == Kind::kStrip && is_row_result(node) && node.level == level) {
+        roots.push_back({Root::Kind::kStoreLanes, static_cast<std::uint16_t>(i), kept(i).scalar, DType::kF32, isa::kUnit, {}});
       }
     }
     add_output_roots(level, true);
@@ -287,18 +327,19 @@ class RowsEmitter {
 
   void set_scalar_source(std::size_t node, isa::LoadForm form) {
     coder_.set_source(static_cast<std::uint16_t>(node),
-                      {scalar_stream_[node], form, buffer_dtype(area_.nodes[node]), true});
+                      {kept(node).scalar, form, buffer_dtype(area_.nodes[node]), true});
   }
 
   // Along the rows an input's step is its stride of the last outer dim.
   void set_row_input_forms(bool along_rows) {
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const AreaNode& node = area_.nodes[i];
-      if (node.kind != Kind::kInput || node.uses == 0) continue;
+      if ((node.kind != Kind::kInput && node.kind != Kind::kIota) || node.uses == 0) continue;
       StripCoder::Source source = coder_.source(static_cast<std::uint16_t>(i));
       const StreamSpec& spec = coder_.streams()[source.stream];
       const std::int64_t stride = along_rows ? spec.strides[at(rank_ - 1)] : spec.inner_stride;
-      source.form = stride == 0 ? isa::kOne : stride == byte_size(spec.dtype) ? isa::kUnit : isa::kStrided;
+      const bool unit = !source.iota && stride == byte_size(spec.dtype);
+      source.form = stride == 0 ? isa::kOne : unit ? isa::kUnit : isa::kStrided;
       coder_.set_source(static_cast<std::uint16_t>(i), source);
     }
   }
@@ -309,10 +350,7 @@ class RowsEmitter {
     add_phase({op, begin, compiler_.code_.size(), operands});
   }
 
-  void add_phase(PhaseSpec phase) {
-    TW_CHECK(phases_ < kMaxPhases, "an area has few phases");
-    phase_specs_[at(phases_++)] = phase;
-  }
+  void add_phase(RowPhase phase) { compiler_.row_phases_.push_back(phase); }
 
   void write() {
     const std::int64_t tasks = others_ * ((rows_ + row_tile_ - 1) / row_tile_);
@@ -321,13 +359,14 @@ class RowsEmitter {
     out_.field(row_tile_);
     for (int axis = 0; axis < rank_; ++axis) out_.dim(nest_.sizes[at(axis)]);
     compiler_.write_streams(out_, rank_);
-    for (int i = 0; i < phases_; ++i) {
-      const PhaseSpec& phase = phase_specs_[at(i)];
+    for (const RowPhase& phase : compiler_.row_phases_) {
       const auto code = std::span<const isa::Word>(compiler_.code_).subspan(phase.begin, phase.end - phase.begin);
       out_.phase(phase.op, code, phase.operands);
     }
     out_.end();
   }
+
+  RowNode& kept(std::size_t node) const { return compiler_.row_nodes_[node]; }
 
   AreaCompiler& compiler_;
   LoopNest& nest_;
@@ -339,11 +378,6 @@ class RowsEmitter {
   std::int64_t length_ = 0, rows_ = 0, others_ = 0, row_tile_ = 1;
   bool in_scratch_ = true;
   std::int64_t scratch_ = 0, accumulator_base_ = 0, scalar_base_ = 0, scalar_bytes_ = 0, buffer_base_ = 0, buffer_stride_ = 0;
-  std::array<bool, kMaxNodes> buffered_{};
-  std::array<std::uint16_t, kMaxNodes> buffer_stream_{};
-  std::array<std::uint16_t, kMaxNodes> scalar_stream_{};
-  std::array<PhaseSpec, kMaxPhases> phase_specs_{};
-  int phases_ = 0;
 };
 
 Status AreaCompiler::emit_rows(const AreaCall& call, Emitter& out) {

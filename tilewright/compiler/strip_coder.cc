@@ -112,7 +112,8 @@ void StripCoder::write(std::span<const Root> roots, std::vector<isa::Word>& code
     if (--uses_left_[root.node] == 0 && slot_of_[root.node] >= 0) free_slots_.push_back(slot_of_[root.node]);
   }
   emit(StripOp::kEnd, area_->lane_width == 8 ? Lane::kF64 : Lane::kF32);
-  for (std::uint16_t node : spilled_) sources_[node] = {};
+  // Backwards: a node that went to a slot twice gets the source from before the first time.
+  for (auto it = spilled_.rbegin(); it != spilled_.rend(); ++it) sources_[it->first] = it->second;
 }
 
 bool StripCoder::is_direct(std::uint16_t node) const {
@@ -120,13 +121,13 @@ bool StripCoder::is_direct(std::uint16_t node) const {
   if (source.stream == kNoSource || source.form == isa::kStrided) return false;
   if (source.lane_value) return true;
   const AreaNode& area_node = area_->nodes[node];
-  return area_node.kind != Kind::kIota && !area_node.is_mask && source.memory == dtype_of_lane(area_node.lane);
+  return !source.iota && !area_node.is_mask && source.memory == dtype_of_lane(area_node.lane);
 }
 
 void StripCoder::load(std::uint16_t node) {
   const Source& source = sources_[node];
   const AreaNode& area_node = area_->nodes[node];
-  if (area_node.kind == Kind::kIota && !source.lane_value) {
+  if (source.iota) {
     emit(StripOp::kLoadIota, area_node.lane, source.form, source.stream);
   } else if (source.lane_value) {
     const Lane lane = result_lane(area_node);
@@ -153,7 +154,7 @@ void StripCoder::spill(std::uint16_t node) {
   }
   emit(store_op(dtype), lane, isa::kUnit, slot_streams_[index]);
   slot_of_[node] = slot;
-  spilled_.push_back(node);
+  spilled_.push_back({node, sources_[node]});
   sources_[node] = {slot_streams_[index], isa::kUnit, dtype, true};
 }
 

@@ -28,6 +28,7 @@ class StripCoder {
     std::uint8_t form = isa::kUnit;
     DType memory = DType::kF32;
     bool lane_value = false;  // holds lanes as they are in registers (a slot, a row buffer), masks included
+    bool iota = false;        // no memory: an affine stream
   };
   struct Root {
     enum class Kind : std::uint8_t { kStore, kStoreLanes, kAccumulate };
@@ -71,7 +72,7 @@ class StripCoder {
   std::vector<std::int16_t> slot_of_;
   std::vector<std::uint16_t> slot_streams_;  // stream of each slot, made on demand; [2 * slot + is_wide_or_float]
   std::vector<std::int16_t> free_slots_;
-  std::vector<std::uint16_t> spilled_;       // nodes whose source is a slot, to clear at the end
+  std::vector<std::pair<std::uint16_t, Source>> spilled_;  // nodes whose source is a slot, and the one they had before
   std::int64_t slot_base_ = 0;
   int max_slots_ = 0;
   std::uint16_t in_registers_ = kNoSource;

@@ -25,6 +25,7 @@ Status Binder::bind(std::size_t segment, std::span<const DimValue> dims, BindSta
   dims_ = dims;
   state_ = &state;
   outputs_ = outputs;
+  temps_.clear();  // of a bind that failed
   compiler::Emitter out(words);
   place_outputs(segment);
   const Segment& range = plan_.segments[segment];
@@ -39,7 +40,10 @@ Status Binder::bind(std::size_t segment, std::span<const DimValue> dims, BindSta
   if (segment + 1 == plan_.segments.size()) {
     TW_TRY(finish_outputs(out));
     TW_TRY(copy_aliased_assigns(step, out));
-    for (; step < range.end; ++step) TW_TRY(bind_assign(plan_.steps[step], out));
+    const std::size_t first = step;
+    for (; step < range.end; ++step) {
+      TW_TRY(compiler::emit_copy(assigned_[step - first], state_->views[plan_.steps[step].inputs[0]], traits_, out));
+    }
     temps_.clear();
   }
   scratch_bytes_ = out.scratch_bytes();
@@ -253,8 +257,10 @@ Status Binder::finish_outputs(compiler::Emitter& out) {
 
 // A value that is a view of caller memory may change when a buffer is written: it is copied before the first write.
 Status Binder::copy_aliased_assigns(std::size_t first, compiler::Emitter& out) {
+  assigned_.resize(plan_.steps.size() - first);
   for (std::size_t step = first; step < plan_.steps.size(); ++step) {
     const ValueId value = plan_.steps[step].inputs[1];
+    assigned_[step - first] = state_->views[value];
     if (plan_.values[plan_.values[value].root].origin != Origin::kInput) continue;
     const View from = state_->views[value];
     View copy = from;
@@ -262,13 +268,9 @@ Status Binder::copy_aliased_assigns(std::size_t first, compiler::Emitter& out) {
     copy.buffer = kArena;
     copy.offset = allocate_temp(copy.count() * byte_size(copy.dtype));
     TW_TRY(compiler::emit_copy(from, copy, traits_, out));
-    state_->views[value] = copy;
+    assigned_[step - first] = copy;
   }
   return {};
-}
-
-Status Binder::bind_assign(const Step& step, compiler::Emitter& out) {
-  return compiler::emit_copy(state_->views[step.inputs[1]], state_->views[step.inputs[0]], traits_, out);
 }
 
 }  // namespace tilewright::runtime

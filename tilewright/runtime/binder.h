@@ -41,7 +41,6 @@ class Binder {
   Status bind_area(const Step& step, compiler::Emitter& out);
   Status bind_kernel(const Step& step, compiler::Emitter& out);
   Status bind_view(const Step& step, compiler::Emitter& out);
-  Status bind_assign(const Step& step, compiler::Emitter& out);
   void place_outputs(std::size_t segment);
   bool place_output(std::uint32_t output);
   Status finish_outputs(compiler::Emitter& out);
@@ -62,6 +61,7 @@ class Binder {
   std::span<const View> outputs_;
   std::vector<Block> temps_;
   std::vector<View> inputs_, results_;
+  std::vector<View> assigned_;  // what the assigns write, by assign
   std::int64_t scratch_bytes_ = 0;
 };
 

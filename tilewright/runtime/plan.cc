@@ -38,6 +38,7 @@ class PlanBuilder {
   }
 
   Result<std::unique_ptr<Plan>> run() {
+    TW_TRY(check_ranks());
     add_values();
     add_inputs();
     for (NodeId id : graph_->order()) {
@@ -55,6 +56,15 @@ class PlanBuilder {
   }
 
  private:
+  Status check_ranks() const {
+    for (ValueId id = 0; id < graph_->num_values(); ++id) {
+      const TensorType& type = graph_->type(id);
+      if (type.shape.size() <= compiler::kMaxTensorRank) continue;
+      return fail(ErrorKind::kUnsupported, "'{}': rank {}, at most {} is supported", graph_->value(id).name, type.shape.size(), compiler::kMaxTensorRank);
+    }
+    return {};
+  }
+
   void add_values() {
     plan_->values.resize(graph_->num_values());
     for (ValueId id = 0; id < graph_->num_values(); ++id) {
@@ -320,8 +330,15 @@ class PlanBuilder {
       }
     }
     for (const PlanOutput& output : plan_->outputs) last[plan_->values[output.value].root] = SIZE_MAX;
+    std::vector<char> in_arena(plan_->values.size(), 0);
     for (ValueId id = 0; id < plan_->values.size(); ++id) {
-      if (last[id] != SIZE_MAX && plan_->values[id].origin == Origin::kComputed) plan_->steps[last[id]].released.push_back(id);
+      if (plan_->values[id].origin == Origin::kComputed) in_arena[id] = 1;
+    }
+    for (const Step& step : plan_->steps) {  // a reshape may have to copy
+      if (step.kind == StepKind::kView && step.op == Op::kReshape) in_arena[plan_->values[step.outputs[0]].root] = 1;
+    }
+    for (ValueId id = 0; id < plan_->values.size(); ++id) {
+      if (last[id] != SIZE_MAX && in_arena[id] != 0) plan_->steps[last[id]].released.push_back(id);
     }
   }
 

@@ -13,6 +13,14 @@ void set_contiguous(View& view) {
   }
 }
 
+void drop_idle_strides(View& view) {
+  std::int64_t stride = 1;
+  for (int axis = view.rank - 1; axis >= 0; --axis) {
+    if (view.sizes[at(axis)] == 1) view.strides[at(axis)] = stride;
+    stride = view.strides[at(axis)] * view.sizes[at(axis)];
+  }
+}
+
 bool is_contiguous(const View& view) {
   std::int64_t stride = 1;
   for (int axis = view.rank - 1; axis >= 0; --axis) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "tilewright/compiler/area_compiler.h"
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/runtime/stats.h"
 #include "tilewright/runtime/views.h"
@@ -70,11 +71,23 @@ Result<std::shared_ptr<const PackedWeight>> packed_weight(const PackKey& key, st
   to.offset = 0;
   isa::Program program;
   compiler::Emitter out(program.words);
+  std::vector<float> converted;  // panels are made from f32
+  if (from.dtype != DType::kF32) {
+    View plain = from;
+    plain.dtype = DType::kF32;
+    plain.buffer = 2;
+    plain.offset = 0;
+    set_contiguous(plain);
+    converted.resize(static_cast<std::size_t>(plain.count()));
+    TW_TRY(compiler::emit_copy(from, plain, machine.traits(), out));
+    from = plain;
+  }
   TW_TRY(compiler::emit_pack(from, to, key.panel, out));
-  program.buffers = {{isa::BufferKind::kInput, base_bytes}, {isa::BufferKind::kPacked, bytes}};
+  const auto converted_bytes = static_cast<std::int64_t>(converted.size() * sizeof(float));
+  program.buffers = {{isa::BufferKind::kInput, base_bytes}, {isa::BufferKind::kPacked, bytes}, {isa::BufferKind::kArena, converted_bytes}};
   program.scratch_bytes = out.scratch_bytes();
   TW_TRY(isa::verify_program(program));
-  std::byte* const buffers[] = {base, packed->data};
+  std::byte* const buffers[] = {base, packed->data, reinterpret_cast<std::byte*>(converted.data())};
   TW_TRY(machine.run(program.words, program.scratch_bytes, buffers));
   stats().weights_packed++;
   if (key.identity != 0) {
