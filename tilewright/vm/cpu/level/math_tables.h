@@ -1,6 +1,6 @@
-// Tables of the in-register look-ups of math_f32.h on AVX-512. 32 intervals of |x|: number 0 is [0, 1/8), then four per
-// octave; the low five bits of (bits of |x|) >> 21 are the place in the tables. A function is c0 + t * (c1 + t * (.. )) with t = |x| - center;
-// coefficients are least-maximum fits of the relative error, rounded to f32 (tools/fit_vector_math.py).
+// Tables of the in-register look-ups of math_f32.h on AVX-512, written by tools/fit_vector_math.py. 32 intervals of |x|:
+// number 0 is [0, 1/8), then four per octave; the low five bits of (bits of |x|) >> 21 are the place in the tables.
+// A function is c0 + t * (c1 + t * (.. c5)), t = |x| - center; fits of least maximal relative error, rounded to f32.
 #pragma once
 
 namespace tilewright::vm::cpu::TW_LEVEL {
@@ -13,6 +13,14 @@ alignas(64) static const float kExp2Sixteenths[16] = {
 };
 
 // tanh; 1 from about 9
+alignas(64) static const float kTanhCenter[32] = {
+    0x1.1f2000p+1f, 0x1.60fc00p+1f, 0x1.9ea400p+1f, 0x1.e02000p+1f, 0x1.218800p+2f, 0x1.617c00p+2f,
+    0x1.9f8400p+2f, 0x1.e0d400p+2f, 0x1.1e7000p+3f, 0x1.619000p+3f, 0x1.a19000p+3f, 0x1.e19000p+3f,
+    0x1.219000p+4f, 0x1.619000p+4f, 0x1.a19000p+4f, 0x0.0p+0f, 0x1.1eb800p-3f, 0x1.611000p-3f,
+    0x1.9efc00p-3f, 0x1.e02c00p-3f, 0x1.214400p-2f, 0x1.5e7800p-2f, 0x1.9f9800p-2f, 0x1.df8c00p-2f,
+    0x1.1ecc00p-1f, 0x1.5efc00p-1f, 0x1.9fa400p-1f, 0x1.e0b800p-1f, 0x1.213000p+0f, 0x1.607000p+0f,
+    0x1.9fb400p+0f, 0x1.e0e000p+0f,
+};
 alignas(64) static const float kTanh0[32] = {
     0x1.f498a2p-1f, 0x1.fbe542p-1f, 0x1.fe6e0ap-1f, 0x1.ff6f60p-1f, 0x1.ffe12ap-1f, 0x1.fffbd2p-1f,
     0x1.ffff66p-1f, 0x1.ffffecp-1f, 0x1.fffffep-1f, 0x1.000000p+0f, 0x1.000000p+0f, 0x1.000000p+0f,
@@ -61,16 +69,16 @@ alignas(64) static const float kTanh5[32] = {
     -0x1.7495a8p-5f, -0x1.00de4ap-4f, -0x1.eb775cp-5f, -0x1.b11eeep-5f, -0x1.07b980p-5f, -0x1.3a582ap-7f,
     0x1.6c2404p-10f, 0x1.2d1f62p-8f,
 };
-alignas(64) static const float kTanhCenter[32] = {
-    0x1.1f2000p+1f, 0x1.60fc00p+1f, 0x1.9ea400p+1f, 0x1.e02000p+1f, 0x1.218800p+2f, 0x1.617c00p+2f,
-    0x1.9f8400p+2f, 0x1.e0d400p+2f, 0x1.1e7000p+3f, 0x1.619000p+3f, 0x1.a19000p+3f, 0x1.e19000p+3f,
-    0x1.219000p+4f, 0x1.619000p+4f, 0x1.a19000p+4f, 0x0.0p+0f, 0x1.1eb800p-3f, 0x1.611000p-3f,
-    0x1.9efc00p-3f, 0x1.e02c00p-3f, 0x1.214400p-2f, 0x1.5e7800p-2f, 0x1.9f9800p-2f, 0x1.df8c00p-2f,
-    0x1.1ecc00p-1f, 0x1.5efc00p-1f, 0x1.9fa400p-1f, 0x1.e0b800p-1f, 0x1.213000p+0f, 0x1.607000p+0f,
-    0x1.9fb400p+0f, 0x1.e0e000p+0f,
-};
 
 // erf; 1 from about 4
+alignas(64) static const float kErfCenter[32] = {
+    0x1.205c00p+1f, 0x1.602c00p+1f, 0x1.9ec800p+1f, 0x1.df3800p+1f, 0x1.219000p+2f, 0x1.619000p+2f,
+    0x1.a19000p+2f, 0x1.e19000p+2f, 0x1.202c00p+3f, 0x1.5e7000p+3f, 0x1.9e7000p+3f, 0x1.de7000p+3f,
+    0x1.1e7000p+4f, 0x1.5e7000p+4f, 0x1.9e7000p+4f, 0x0.0p+0f, 0x1.212000p-3f, 0x1.5eec00p-3f,
+    0x1.a14c00p-3f, 0x1.dfd800p-3f, 0x1.214000p-2f, 0x1.5fe800p-2f, 0x1.9efc00p-2f, 0x1.e16000p-2f,
+    0x1.218400p-1f, 0x1.605800p-1f, 0x1.9e9800p-1f, 0x1.de9c00p-1f, 0x1.1eb400p+0f, 0x1.5e7800p+0f,
+    0x1.9fd800p+0f, 0x1.dff000p+0f,
+};
 alignas(64) static const float kErf0[32] = {
     0x1.ff42e4p-1f, 0x1.fff2eap-1f, 0x1.ffff66p-1f, 0x1.fffffcp-1f, 0x1.000000p+0f, 0x1.000000p+0f,
     0x1.000000p+0f, 0x1.000000p+0f, 0x1.000000p+0f, 0x1.000000p+0f, 0x1.000000p+0f, 0x1.000000p+0f,
@@ -98,7 +106,7 @@ alignas(64) static const float kErf2[32] = {
 alignas(64) static const float kErf3[32] = {
     0x1.607086p-6f, 0x1.6711e0p-9f, 0x1.b28530p-13f, 0x1.1615a6p-17f, 0x0.0p+0f, 0x0.0p+0f,
     0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f,
-    0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, -0x1.811e76p-2f, -0x1.6a2a8ep-2f, -0x1.60ef14p-2f,
+    0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, -0x1.811eb2p-2f, -0x1.6a2a8ep-2f, -0x1.60ef14p-2f,
     -0x1.5268b8p-2f, -0x1.44c2d2p-2f, -0x1.2afedap-2f, -0x1.056dc8p-2f, -0x1.b726b4p-3f, -0x1.586bbap-3f,
     -0x1.9361cep-4f, -0x1.957dc4p-7f, 0x1.f23dacp-5f, 0x1.e0b8c0p-4f, 0x1.4b7e22p-3f, 0x1.44e89ep-3f,
     0x1.d6e2f4p-4f, 0x1.14694ap-4f,
@@ -114,21 +122,21 @@ alignas(64) static const float kErf4[32] = {
 alignas(64) static const float kErf5[32] = {
     0x1.5a7e7ep-7f, 0x1.7351fcp-9f, 0x1.5ed2c2p-12f, 0x1.55e978p-16f, 0x0.0p+0f, 0x0.0p+0f,
     0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f,
-    0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x1.c3ccd2p-4f, -0x1.b02492p-1f, 0x1.600b86p+1f,
+    0x0.0p+0f, 0x0.0p+0f, 0x0.0p+0f, 0x1.c43ab4p-4f, -0x1.b02492p-1f, 0x1.600b86p+1f,
     -0x1.1cba60p+0f, 0x1.50b2c2p-1f, 0x1.4c03d8p-3f, 0x1.162614p-4f, 0x1.e1ce96p-4f, -0x1.083d08p-4f,
     -0x1.866716p-7f, -0x1.58bec4p-5f, -0x1.0da9c0p-4f, -0x1.1d2482p-4f, -0x1.f48b9cp-5f, -0x1.f751c6p-6f,
     -0x1.2e9bd6p-9f, 0x1.734352p-7f,
 };
-alignas(64) static const float kErfCenter[32] = {
-    0x1.205c00p+1f, 0x1.602c00p+1f, 0x1.9ec800p+1f, 0x1.df3800p+1f, 0x1.219000p+2f, 0x1.619000p+2f,
-    0x1.a19000p+2f, 0x1.e19000p+2f, 0x1.202c00p+3f, 0x1.5e7000p+3f, 0x1.9e7000p+3f, 0x1.de7000p+3f,
-    0x1.1e7000p+4f, 0x1.5e7000p+4f, 0x1.9e7000p+4f, 0x0.0p+0f, 0x1.212000p-3f, 0x1.5eec00p-3f,
-    0x1.a14c00p-3f, 0x1.dfd800p-3f, 0x1.214000p-2f, 0x1.5fe800p-2f, 0x1.9efc00p-2f, 0x1.e16000p-2f,
-    0x1.218400p-1f, 0x1.605800p-1f, 0x1.9e9800p-1f, 0x1.de9c00p-1f, 0x1.1eb400p+0f, 0x1.5e7800p+0f,
-    0x1.9fd800p+0f, 0x1.dff000p+0f,
-};
 
 // a * erfc(a / sqrt(2)) * exp(a * a / 2) / 2: the part of gelu that falls slowly
+alignas(64) static const float kGeluTailCenter[32] = {
+    0x1.212c00p+1f, 0x1.607400p+1f, 0x1.9f1400p+1f, 0x1.e01400p+1f, 0x1.218c00p+2f, 0x1.5f1000p+2f,
+    0x1.a0d000p+2f, 0x1.e09c00p+2f, 0x1.1fa800p+3f, 0x1.5e7400p+3f, 0x1.9e7000p+3f, 0x1.dfe000p+3f,
+    0x1.205400p+4f, 0x1.5fd400p+4f, 0x1.a17c00p+4f, 0x0.0p+0f, 0x1.20e000p-3f, 0x1.616800p-3f,
+    0x1.a08c00p-3f, 0x1.e0f800p-3f, 0x1.201000p-2f, 0x1.5eb800p-2f, 0x1.a0a800p-2f, 0x1.dff000p-2f,
+    0x1.204000p-1f, 0x1.5ef800p-1f, 0x1.9f0800p-1f, 0x1.e06c00p-1f, 0x1.200400p+0f, 0x1.60b800p+0f,
+    0x1.a08400p+0f, 0x1.e07400p+0f,
+};
 alignas(64) static const float kGeluTail0[32] = {
     0x1.62549ep-2f, 0x1.70338cp-2f, 0x1.7974b4p-2f, 0x1.802846p-2f, 0x1.86f124p-2f, 0x1.8c1c04p-2f,
     0x1.8f7f58p-2f, 0x1.91a0aep-2f, 0x1.93a36ep-2f, 0x1.953154p-2f, 0x1.961faap-2f, 0x1.96b95ap-2f,
@@ -176,14 +184,6 @@ alignas(64) static const float kGeluTail5[32] = {
     -0x1.12302ap-1f, 0x1.34a974p-1f, 0x1.719e8ep-5f, 0x1.cbfbfap-5f, -0x1.f97488p-7f, 0x1.93b314p-6f,
     0x1.012684p-6f, 0x1.6ba456p-7f, 0x1.131e40p-7f, 0x1.ebfa78p-8f, 0x1.356efap-8f, 0x1.75afe6p-9f,
     0x1.ca239ep-10f, 0x1.27f23cp-10f,
-};
-alignas(64) static const float kGeluTailCenter[32] = {
-    0x1.212c00p+1f, 0x1.607400p+1f, 0x1.9f1400p+1f, 0x1.e01400p+1f, 0x1.218c00p+2f, 0x1.5f1000p+2f,
-    0x1.a0d000p+2f, 0x1.e09c00p+2f, 0x1.1fa800p+3f, 0x1.5e7400p+3f, 0x1.9e7000p+3f, 0x1.dfe000p+3f,
-    0x1.205400p+4f, 0x1.5fd400p+4f, 0x1.a17c00p+4f, 0x0.0p+0f, 0x1.20e000p-3f, 0x1.616800p-3f,
-    0x1.a08c00p-3f, 0x1.e0f800p-3f, 0x1.201000p-2f, 0x1.5eb800p-2f, 0x1.a0a800p-2f, 0x1.dff000p-2f,
-    0x1.204000p-1f, 0x1.5ef800p-1f, 0x1.9f0800p-1f, 0x1.e06c00p-1f, 0x1.200400p+0f, 0x1.60b800p+0f,
-    0x1.a08400p+0f, 0x1.e07400p+0f,
 };
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL
