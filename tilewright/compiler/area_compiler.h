@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tilewright/compiler/area.h"
+#include "tilewright/compiler/copy.h"
 #include "tilewright/compiler/loop_nest.h"
 #include "tilewright/compiler/strip_coder.h"
 
@@ -75,10 +76,5 @@ class AreaCompiler {
   std::vector<StripCoder::Root> roots_;
   std::vector<isa::Word> code_;
 };
-
-// Copies `from` to `to` (equal sizes, any strides): one map instruction. Equal dtypes move bits; f16 and bf16 become f32.
-Status emit_copy(const View& from, const View& to, const BackendTraits& traits, Emitter& out);
-// Writes start + sum of position * step to `to`, an i64 view.
-void emit_iota(std::int64_t start, std::span<const std::int64_t> steps, const View& to, const BackendTraits& traits, Emitter& out);
 
 }  // namespace tilewright::compiler

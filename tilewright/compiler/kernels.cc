@@ -9,6 +9,22 @@ EmitFunction find(Op op) {
   switch (op) {
     case Op::kAttention:
       return emit_attention;
+    case Op::kConcat:
+      return emit_concat;
+    case Op::kPad:
+      return emit_pad;
+    case Op::kUpdateSlice:
+      return emit_update_slice;
+    case Op::kGather:
+      return emit_gather;
+    case Op::kGatherElements:
+      return emit_gather_elements;
+    case Op::kIndex:
+      return emit_index;
+    case Op::kIndexPut:
+      return emit_index_put;
+    case Op::kScatterElements:
+      return emit_scatter_elements;
     default:
       return nullptr;
   }

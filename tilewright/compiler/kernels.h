@@ -1,5 +1,5 @@
-// Kernels that are one tile instruction each: what the fuser leaves alone. One emit function per op in a file of its own;
-// emit_kernel is the table.
+// Kernels of ops that the fuser leaves alone: one tile instruction each, or a few with copies around them. One emit function
+// per op, those of a family in a file of their own; emit_kernel is the table.
 #pragma once
 
 #include "tilewright/compiler/kernel.h"
@@ -12,6 +12,14 @@ bool has_kernel(Op op);
 Status emit_kernel(const Kernel& kernel, Emitter& out);
 
 Status emit_attention(const Kernel& kernel, Emitter& out);
+Status emit_concat(const Kernel& kernel, Emitter& out);
+Status emit_pad(const Kernel& kernel, Emitter& out);
+Status emit_update_slice(const Kernel& kernel, Emitter& out);
+Status emit_gather(const Kernel& kernel, Emitter& out);
+Status emit_gather_elements(const Kernel& kernel, Emitter& out);
+Status emit_index(const Kernel& kernel, Emitter& out);
+Status emit_index_put(const Kernel& kernel, Emitter& out);
+Status emit_scatter_elements(const Kernel& kernel, Emitter& out);
 // Packs view b[batch.., k, n] into panels at `to` (a contiguous view of packed_count(b) elements).
 Status emit_pack(const View& b, const View& to, std::int64_t panel, Emitter& out);
 std::int64_t packed_count(const View& b, std::int64_t panel);

@@ -90,5 +90,15 @@ inline Tiling tiling_of(const Inst& inst, const PackFields& f) {
 inline Tiling tiling_of(const Inst& inst, const AttentionFields& f) {
   return row_tiling(inst.dims<AttentionFields>(), inst.rank(), f.query_tile, inst.inner(), 1, true);
 }
+inline Tiling tiling_of(const Inst& inst, const TransposeFields& f) {
+  return row_tiling(inst.dims<TransposeFields>(), inst.rank(), f.row_tile, inst.inner(), f.inner_tile, false);
+}
+inline Tiling tiling_of(const Inst& inst, const GatherFields& f) {
+  return row_tiling(inst.dims<GatherFields>(), inst.rank(), f.row_tile, inst.inner(), f.inner_tile, false);
+}
+// Scatter: a task walks the serial dims itself.
+inline Tiling tiling_of(const Inst& inst, const ScatterFields& f) {
+  return {inst.dims<ScatterFields>(), inst.rank() - static_cast<int>(f.serial), 1, 1, inst.inner(), f.inner_tile, false};
+}
 
 }  // namespace tilewright::isa

@@ -14,7 +14,7 @@ namespace tilewright::vm::cpu {
 struct Fault {
   std::int64_t stream;  // where the value came from
   std::int64_t value;
-  std::int64_t limit;  // it had to be in [0, limit)
+  std::int64_t limit;  // the size of the axis that it is an index of
 };
 
 // One worker's surroundings while it runs a task. Handlers keep nothing between tasks.

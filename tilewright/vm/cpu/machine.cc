@@ -111,8 +111,8 @@ class CpuMachine final : public Machine {
 
   static Error describe(const isa::Inst& inst, const Fault& fault) {
     const isa::InstInfo* info = isa::find_inst(inst.opcode());
-    return fail(ErrorKind::kIndexOutOfRange, "{}: index out of range in stream {}: {}, must be in [0, {})",
-                info == nullptr ? "instruction" : info->text, fault.stream, fault.value, fault.limit);
+    return fail(ErrorKind::kIndexOutOfRange, "{}: index {} is out of range for an axis of size {}",
+                info == nullptr ? "instruction" : info->text, fault.value, fault.limit);
   }
 
   const LevelTable& level_;
