@@ -265,6 +265,17 @@ class Fuser {
     });
   }
 
+  // Readers of the node, with expands replaced by theirs: the area that reads an expand has a copy of it.
+  void for_each_reader(NodeId id, auto&& visit_reader) const {
+    for (NodeId user : readers_[id]) {
+      if (graph_.node(user).op == Op::kExpand) {
+        for_each_reader(user, visit_reader);
+      } else {
+        visit_reader(user);
+      }
+    }
+  }
+
   // Whether a path leads from area a to area b through nodes outside both: merging would make a cycle. An area on the way
   // is entered and left as a whole.
   bool reaches_around(std::size_t a, std::size_t b) {
@@ -275,11 +286,10 @@ class Fuser {
       seen_[id] = stamp_;
       stack_.push_back(id);
     };
-    for (NodeId id : areas_[a].nodes) {
-      for (NodeId user : readers_[id]) {
-        if (area_of_[user] != static_cast<int>(a) && area_of_[user] != static_cast<int>(b)) push(user);
-      }
-    }
+    const auto push_outside = [&](NodeId user) {
+      if (area_of_[user] != static_cast<int>(a) && area_of_[user] != static_cast<int>(b)) push(user);
+    };
+    for (NodeId id : areas_[a].nodes) for_each_reader(id, push_outside);
     while (!stack_.empty()) {
       const NodeId id = stack_.back();
       stack_.pop_back();

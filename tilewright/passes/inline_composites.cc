@@ -2,6 +2,7 @@
 // operations), softmax and norms over the last axis in at most 32 bits (row phases), attention in f32.
 #include "tilewright/graph/composites/composites.h"
 #include "tilewright/passes/pass.h"
+#include "tilewright/passes/replacements.h"
 
 namespace tilewright::passes {
 namespace {
@@ -31,22 +32,13 @@ bool stays_whole(const Graph& graph, const Node& node) {
 }  // namespace
 
 bool inline_composites(Graph& graph) {
-  bool changed = false;
-  const std::vector<NodeId> order = graph.order();
-  Builder builder(graph);
-  for (NodeId id : order) {
-    if (!is_composite(graph.node(id).op) || stays_whole(graph, graph.node(id))) continue;
-    const std::vector<ValueId> inputs = graph.node(id).inputs, outputs = graph.node(id).outputs;
+  const bool changed = rewrite_nodes(graph, [&](Builder& builder, NodeId id) -> std::optional<ValueId> {
+    if (!is_composite(graph.node(id).op) || stays_whole(graph, graph.node(id))) return std::nullopt;
+    const std::vector<ValueId> inputs = graph.node(id).inputs;
     const Attrs attrs = graph.node(id).attrs;
-    const std::vector<ValueId> results = define_composite(builder, graph.node(id).op, inputs, attrs);
-    for (std::size_t i = 0; i < outputs.size(); ++i) graph.replace_uses(outputs[i], results[i]);
-    graph.erase(id);
-    changed = true;
-  }
-  if (changed) {
-    sort_topologically(graph);
-    inline_composites(graph);  // definitions may use composites
-  }
+    return define_composite(builder, graph.node(id).op, inputs, attrs).at(0);
+  });
+  if (changed) inline_composites(graph);  // definitions may use composites
   return changed;
 }
 
