@@ -106,7 +106,7 @@ void reduce_chunk(const Reduction& work, std::int64_t* index, std::int64_t first
     }
     for (std::int64_t row = 0; row < work.dims[rank - 1]; ++row) {
       run_strip_range(work.code, run, first, count);
-      for (int s = 0; s < work.streams.count; ++s) run.address[s] += steps[s];
+      next_row(run, steps, work.streams.count);
       if (++rows_since_fold == kFoldRows) {
         for (int i = 0; i < work.num_columns; ++i) fold(work.columns[i]);
         rows_since_fold = 0;

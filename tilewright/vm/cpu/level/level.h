@@ -71,8 +71,14 @@ struct TileBlock {
 void place_row(StripRun& run, const StreamSet& streams, const TaskContext& context, const std::int64_t* index,
                std::int64_t tile_row, std::int64_t inner_first, const TileBlock& tile = {});
 
-// What one row further adds to the address of each stream.
+// What one row further adds to the address of each stream, and the addition: of integers, for iota streams and null buffers.
 void row_steps(std::int64_t* steps, const StreamSet& streams, const TileBlock& tile = {});
+static inline __attribute__((always_inline)) char* moved(char* address, std::int64_t bytes) {
+  return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(bytes));
+}
+static inline __attribute__((always_inline)) void next_row(StripRun& run, const std::int64_t* steps, int num_streams) {
+  for (int s = 0; s < num_streams; ++s) run.address[s] = moved(run.address[s], steps[s]);
+}
 
 // As place_row, with the last outer dim as the inner one: element i of the run is row index[rank - 1] + i.
 void place_column(StripRun& run, const StreamSet& streams, const TaskContext& context, const std::int64_t* index,

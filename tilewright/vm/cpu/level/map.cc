@@ -37,7 +37,7 @@ void exec_Map(const isa::Inst& inst, const TaskContext& context, std::int64_t nu
   const Reach reach = reach_of(inst, inst.dims<isa::MapFields>());
   for (std::int64_t row = task.row_begin; row < task.row_end; ++row) {
     run_strip_range(phase.code(), run, 0, task.inner_end - task.inner_begin, reach);
-    for (int s = 0; s < streams.count; ++s) run.address[s] += steps[s];
+    next_row(run, steps, streams.count);
   }
   if (reach == Reach::kStreaming) stream_fence();
 }

@@ -163,9 +163,9 @@ struct Parts {
 };
 TW_INLINE Parts split(f32x x) {
   const i32x tiny = (i32x)(x < f32(0x1p-126f));
-  const i32x bits = (i32x)select(tiny, x * f32(0x1p24f), x);
-  const i32x e = (bits - i32(0x3f400000)) >> 23;
-  return {(f32x)(bits - (e << 23)), to_f32(e - (tiny & i32(24)))};
+  const u32x bits = (u32x)select(tiny, x * f32(0x1p24f), x);
+  const i32x e = (i32x)(bits - (u32x)i32(0x3f400000)) >> 23;
+  return {(f32x)(bits - ((u32x)e << 23)), to_f32(e - (tiny & i32(24)))};
 }
 TW_INLINE f32x finish_log(f32x y, f32x x) {  // log of 0, inf, nan and negative numbers
   const f32x infinity = f32(__builtin_inff());

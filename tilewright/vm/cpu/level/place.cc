@@ -29,7 +29,7 @@ inline __attribute__((always_inline)) Place place(const StreamHead& head, int ra
   char* scratch = reinterpret_cast<char*>(context.scratch);
   switch (head.space()) {
     case Space::kBuffer:
-      return {reinterpret_cast<char*>(context.buffers[head.buffer()]) + at_index(head, rank, index) + inner_first * head.inner_stride,
+      return {moved(reinterpret_cast<char*>(context.buffers[head.buffer()]), at_index(head, rank, index) + inner_first * head.inner_stride),
               kMoves};
     case Space::kScratch: {
       const std::int64_t row_stride = rank > 0 ? head.strides()[rank - 1] : 0;

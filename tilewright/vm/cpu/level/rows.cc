@@ -78,7 +78,7 @@ void run_strip_phase(const isa::PhaseHead& phase, const StreamSet& streams, cons
       }
       for (int i = 0; i < num_accumulators; ++i) finish(accumulators[i], run);
     }
-    for (int s = 0; s < streams.count; ++s) run.address[s] += steps[s];
+    next_row(run, steps, streams.count);
   }
 }
 

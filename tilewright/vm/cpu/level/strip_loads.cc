@@ -81,9 +81,10 @@ struct LoadIota {
     const std::uint16_t a = operand_a(word);
     const auto step = static_cast<std::uint64_t>(run.stride[a]);
     const auto start = reinterpret_cast<std::uint64_t>(run.address[a]) + (offset & run.mask[a]) * step;
-    const i64x steps = ramp() * i64(static_cast<std::int64_t>(step));
+    const u64x steps = (u64x)ramp() * (u64x)i64(static_cast<std::int64_t>(step));
     const auto at = [&](int vector) TW_LAMBDA {  // the i64 vector number `vector` of the strip
-      return i64(static_cast<std::int64_t>(start + step * static_cast<std::uint64_t>(vector * kLanes<std::int64_t>))) + steps;
+      const std::uint64_t first = start + step * static_cast<std::uint64_t>(vector * kLanes<std::int64_t>);
+      return (i64x)((u64x)i64(static_cast<std::int64_t>(first)) + steps);
     };
     each(v, [&](f32x& x, int k) TW_LAMBDA {
       if constexpr (lane == Lane::kF32) x = join_f32(at(2 * k), at(2 * k + 1));

@@ -61,7 +61,7 @@ TW_INLINE VecOf<T> load_as(const char* p) {
 
 TW_INLINE f32x round_to_bf16(f32x x) {  // the nearest value with a zero low half
   const i32x bits = (i32x)x;
-  const i32x rounded = (bits + i32(0x7fff) + ((bits >> 16) & i32(1))) & i32(-0x10000);
+  const i32x rounded = (i32x)((u32x)bits + (u32x)(i32(0x7fff) + ((bits >> 16) & i32(1)))) & i32(-0x10000);
   const i32x quiet = (bits | i32(0x400000)) & i32(-0x10000);
   return (f32x)select((i32x)(x != x), quiet, rounded);
 }

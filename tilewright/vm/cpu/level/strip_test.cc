@@ -167,6 +167,32 @@ TEST(Strip, LoadsConvertFromEveryTypeInEveryForm) {
   }
 }
 
+TEST(Strip, IotaCountsAlongRowsInEveryLane) {
+  for (const Lane lane : {Lane::kF32, Lane::kI32, Lane::kF64, Lane::kI64}) {
+    const std::int64_t bytes = isa::lane_bytes(lane);
+    for (const std::int64_t step : {1, 0, -3}) {
+      for (const std::int64_t n : {1, 17, 200, 300}) {
+        const int form = step == 1 ? isa::kUnit : step == 0 ? isa::kOne : isa::kStrided;
+        const isa::Program program = one_instruction(
+            isa::MapFields{2, 128}, {3}, n,
+            {{isa::Space::kIota, DType::kI64, 0, -7, step, {1000}}, {isa::Space::kBuffer, lane_dtype(lane), 0, 0, bytes, {n * bytes}}},
+            {{isa::PhaseOp::kStrip,
+              {isa::strip_word(StripOp::kLoadIota, lane, form, 0), isa::strip_word(lane_store(lane), lane, 0, 1), isa::strip_word(StripOp::kEnd, lane)}, {}}},
+            {3 * n * bytes});
+        expect_valid(program);
+        TestMemory expected(3 * n * bytes);
+        run_on(reference(), program, {&expected});
+        for (TestLevel& level : levels()) {
+          TestMemory actual(3 * n * bytes);
+          run_on(*level.machine, program, {&actual});
+          EXPECT_EQ(std::memcmp(expected.data(), actual.data(), static_cast<std::size_t>(expected.size())), 0)
+              << to_string(lane_dtype(lane)) << " step " << step << " n " << n << " on " << level.name;
+        }
+      }
+    }
+  }
+}
+
 TEST(Strip, StoresConvertToEveryTypeInEveryForm) {
   for (const isa::StripInfo& info : isa::all_strips()) {
     if (info.shape != isa::StripShape::kStore) continue;

@@ -117,7 +117,7 @@ TW_INLINE void store_f16(void* p, f32x x) {
   const i32x sign = (i32x)((u32x)bits >> 16) & 0x8000;
   const i32x magnitude = bits & 0x7fffffff;
   const i32x denormal = (i32x)((f32x)magnitude + f32(0.5f)) - 0x3f000000;
-  const i32x normal = (magnitude + 0xfff + ((magnitude >> 13) & 1) - 0x38000000) >> 13;
+  const i32x normal = (magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13;
   const i32x finite = magnitude < 0x38800000 ? denormal : normal;
   const i32x limited = magnitude >= 0x477ff000 ? i32(0x7c00) : finite;
   const i32x quiet = 0x7e00 | (bits >> 13 & 0x1ff);
