@@ -18,7 +18,7 @@ constexpr Pass kPipeline[] = {
     {"recognise_composites", recognise_composites, "primitives that spell out a norm, softmax or activation are that composite"},
     {"inline_composites", inline_composites, "a composite without a native kernel is its definition"},
     {"split_reduces", split_reduces, "a reduction is over adjacent axes and keeps them as size 1"},
-    {"sink_reshapes", sink_reshapes, "what is computed from a reduction alone keeps its axes of size 1 too"},
+    {"sink_reshapes", sink_reshapes, "elementwise operations stand before the reshape of a matmul or a reduction, not behind"},
     {"merge_reshapes", merge_reshapes, "the reshapes that met are one"},
     {"common_subexpressions", common_subexpressions, "what several definitions compute is computed once"},
     {"remove_dead_nodes", remove_dead_nodes, "a node without effect whose results nobody reads is gone"},

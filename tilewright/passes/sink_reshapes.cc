@@ -1,6 +1,8 @@
-// Moves a reshape that only drops or adds axes of size 1 behind the elementwise consumers of a reduction, so that they become
-// part of the reduction's area:
-//   sqrt(reshape(reduce_sum(x) keepdim=1))  ->  reshape(sqrt(reduce_sum(x) keepdim=1))
+// Moves reshapes behind elementwise consumers, so that these become part of the area in front of the reshape: of a reduction,
+// where the reshape only drops or adds axes of size 1, and of a matmul, whatever it does.
+//   sqrt(reshape(reduce_sum(x) keepdim=1))       ->  reshape(sqrt(reduce_sum(x) keepdim=1))
+//   gelu(reshape(add(matmul(a, b), bias)))       ->  reshape(gelu(add(matmul(a, b), bias)))
+//   add(reshape(matmul(a, b)), y)                ->  reshape(add(matmul(a, b), reshape(y)))
 #include "tilewright/passes/pass.h"
 #include "tilewright/passes/pattern.h"
 #include "tilewright/passes/replacements.h"
@@ -14,7 +16,7 @@ class Sink {
 
   std::optional<ValueId> rewrite(Builder& builder, NodeId id) {
     const Node& node = graph_.node(id);
-    if (!is_elementwise(node.op)) return std::nullopt;
+    if (!is_elementwise(node.op) && node.op != Op::kGelu && node.op != Op::kSilu) return std::nullopt;
     const Shape result = graph_.type(node.outputs[0]).shape;
     const std::optional<ValueId> kept = reduced_behind(node, result);
     if (!kept) return std::nullopt;
@@ -34,6 +36,8 @@ class Sink {
   }
 
  private:
+  static constexpr int kMaxEpilogue = 8;  // operations looked through on the way to a matmul
+
   // The reduction, or what was computed from it alone, behind a reshape among the inputs.
   std::optional<ValueId> reduced_behind(const Node& node, const Shape& result) const {
     for (ValueId input : node.inputs) {
@@ -42,11 +46,29 @@ class Sink {
       const ValueId value = reshape->inputs[0];
       const NodeId producer = graph_.value(value).producer;
       if (producer == kNoNode) continue;
-      const bool is_reduced = info(graph_.node(producer).op).op_class == OpClass::kReduce || (value < sunk_.size() && sunk_[value] != 0);
+      const bool is_reduced =
+          info(graph_.node(producer).op).op_class == OpClass::kReduce || (value < sunk_.size() && sunk_[value] != 0);
       if (!is_reduced || graph_.type(value).shape.empty()) continue;
       if (same_but_for_units(graph_.type(value).shape, result, graph_.facts)) return value;
     }
+    for (ValueId input : node.inputs) {
+      const Node* reshape = made_by(graph_, input, Op::kReshape);
+      if (reshape != nullptr && is_matmul_result(reshape->inputs[0], kMaxEpilogue)) return reshape->inputs[0];
+    }
     return std::nullopt;
+  }
+
+  // A matmul, or elementwise operations on its result.
+  bool is_matmul_result(ValueId value, int depth) const {
+    const NodeId producer = graph_.value(value).producer;
+    if (producer == kNoNode || depth == 0) return false;
+    const Node& node = graph_.node(producer);
+    if (node.op == Op::kMatMul) return true;
+    if (!is_elementwise(node.op) && node.op != Op::kGelu && node.op != Op::kSilu) return false;
+    for (ValueId input : node.inputs) {
+      if (graph_.type(input).shape == graph_.type(value).shape && is_matmul_result(input, depth - 1)) return true;
+    }
+    return false;
   }
 
   ValueId reshaped(Builder& builder, ValueId value, const Shape& shape) const {
