@@ -54,17 +54,17 @@ struct StripRun {
   // Of the engine, while it runs:
   const isa::Word* code;
   const void* tail_table;
-  std::uint64_t end;   // the last element + 1
-  std::int64_t tail;   // elements of the tail strip
+  std::uint64_t end;  // the last element + 1
+  std::int64_t tail;  // elements of the tail strip
   alignas(64) unsigned char tail_masks[512];
   alignas(64) unsigned char staging[2][1024];  // for operations that work through memory
 };
 
 struct LevelTable {
   const char* name;
-  std::int64_t vector_floats;   // 4-byte lanes of a vector; a strip is eight vectors
-  std::int64_t matmul_rows;     // of the micro-kernel
-  std::int64_t matmul_panel;    // columns of the micro-kernel = width of a packed panel
+  std::int64_t vector_floats;         // 4-byte lanes of a vector; a strip is eight vectors
+  std::int64_t matmul_rows;           // of the micro-kernel
+  std::int64_t matmul_panel;          // columns of the micro-kernel = width of a packed panel
   TaskHandler handlers[kNumOpcodes];  // null where no instruction has the opcode
   void (*run_strip)(const isa::Word* code, StripRun& run, std::int64_t count);
 };

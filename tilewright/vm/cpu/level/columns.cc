@@ -1,5 +1,5 @@
-// Columns: reductions over outer dims. The inner tile is walked in chunks whose accumulators, one per position, stay in L1
-// while all reduced rows run; f32 sums go to double every kFoldRows rows, so that their error does not grow with the
+// Columns: reductions over outer dims. The inner tile is walked in chunks whose accumulators, one per position, stay in
+// L1 while all reduced rows run; f32 sums go to double every kFoldRows rows, so that their error does not grow with the
 // number of rows. The order of additions depends on the reduced dims alone.
 #include "tilewright/isa/tasks.h"
 #include "tilewright/vm/cpu/level/reduction.h"
@@ -8,7 +8,7 @@ namespace tilewright::vm::cpu::TW_LEVEL {
 
 namespace {
 
-inline constexpr std::int64_t kChunk = 1024;    // inner positions, a multiple of every strip
+inline constexpr std::int64_t kChunk = 1024;  // inner positions, a multiple of every strip
 inline constexpr std::int64_t kFoldRows = 64;
 inline constexpr std::int64_t kChunkBytes = kChunk * 8;
 static_assert(2 * isa::kMaxStreams * kChunkBytes <= kPrivateBytes, "accumulators and their folded sums fit");
@@ -50,7 +50,8 @@ void finish(const Column& column, std::int64_t first, std::int64_t count) {
   if (column.folds()) {
     fold(column);
     for (std::int64_t i = 0; i < kChunk; i += kLanes<float>) {
-      store<float>(column.chunk + i * 4, join_f32(load<double>(column.folded + i), load<double>(column.folded + i + kLanes<double>)));
+      store<float>(column.chunk + i * 4,
+                   join_f32(load<double>(column.folded + i), load<double>(column.folded + i + kLanes<double>)));
     }
   }
   __builtin_memcpy(column.result + first * bytes, column.chunk, static_cast<std::size_t>(count * bytes));
@@ -61,8 +62,11 @@ int find_columns(Column* found, const isa::PhaseHead& phase, const StreamSet& st
   const int count = phase.b();
   for (int i = 0; i < count; ++i) {
     const isa::StreamHead& head = streams.head(phase.a() + i);
-    found[i] = {static_cast<ReduceKind>(head.inner_stride >> 32), head.dtype(), phase.a() + i,
-                memory + 2 * i * kChunkBytes, reinterpret_cast<double*>(memory + (2 * i + 1) * kChunkBytes),
+    found[i] = {static_cast<ReduceKind>(head.inner_stride >> 32),
+                head.dtype(),
+                phase.a() + i,
+                memory + 2 * i * kChunkBytes,
+                reinterpret_cast<double*>(memory + (2 * i + 1) * kChunkBytes),
                 reinterpret_cast<char*>(context.scratch) + head.offset};
   }
   return count;
@@ -122,8 +126,14 @@ void exec_Columns(const isa::Inst& inst, const TaskContext& context, std::int64_
   const isa::Task task = isa::decode_task(isa::tiling_of(inst, fields), number);
   const auto& first_phase = *reinterpret_cast<const isa::PhaseHead*>(inst.phases<isa::ColumnsFields>());
   const auto& second_phase = *reinterpret_cast<const isa::PhaseHead*>(first_phase.code() + first_phase.words());
-  Reduction work{first_phase.code(), stream_set<isa::ColumnsFields>(inst), context, inst.dims<isa::ColumnsFields>(),
-                 inst.rank() - static_cast<int>(fields.reduced), task.inner_begin, {}, 0};
+  Reduction work{first_phase.code(),
+                 stream_set<isa::ColumnsFields>(inst),
+                 context,
+                 inst.dims<isa::ColumnsFields>(),
+                 inst.rank() - static_cast<int>(fields.reduced),
+                 task.inner_begin,
+                 {},
+                 0};
   work.num_columns = find_columns(work.columns, first_phase, work.streams, context);
   bool empty = false;
   std::int64_t index[isa::kMaxRank] = {};

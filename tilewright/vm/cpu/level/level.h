@@ -1,8 +1,8 @@
 // One level of the CPU backend. Every source in this folder is compiled once per instruction set, with TW_LEVEL set to
 // the namespace of the level (cmake/cpu_levels.cmake).
 // Rules: no standard containers, no fmt, no shared inline functions that could be emitted out of line (the linker
-// would keep one copy, perhaps with instructions that the machine lacks); own functions have internal linkage or live in
-// the namespace of the level. No allocation, lock or log anywhere: a task writes only what its instruction names.
+// would keep one copy, perhaps with instructions that the machine lacks); own functions have internal linkage or live
+// in the namespace of the level. No allocation, lock or log anywhere: a task writes only what its instruction names.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ inline constexpr int kVectorFloats = kVectorBytes / 4;
 inline constexpr int kStripVectors = 8;
 inline constexpr int kStripBytes = kVectorBytes * kStripVectors;
 
-// ---- Task handlers: one per row of instructions.def; a missing one does not link ----------------------------------------
+// ---- Task handlers: one per row of instructions.def; a missing one does not link
+// ----------------------------------------
 #define INST(opcode, Name, ...) void exec_##Name(const isa::Inst& inst, const TaskContext& context, std::int64_t task);
 #define FIELD(...)
 #define END_INST(...)
@@ -38,11 +39,13 @@ inline constexpr int kStripBytes = kVectorBytes * kStripVectors;
 #undef FIELD
 #undef END_INST
 
-// ---- Strip programs ---------------------------------------------------------------------------------------------------
-// Runs `code` at the elements first .. first + count - 1 of `run`. Accumulators are folded to one vector at the address of
-// their stream where its mask is 0, and are kept per element where the mask is set.
+// ---- Strip programs
+// --------------------------------------------------------------------------------------------------- Runs `code` at
+// the elements first .. first + count - 1 of `run`. Accumulators are folded to one vector at the address of their
+// stream where its mask is 0, and are kept per element where the mask is set.
 enum class Reach { kNear, kFar, kStreaming };  // far: operands are prefetched; streaming: results bypass the cache, too
-void run_strip_range(const isa::Word* code, StripRun& run, std::int64_t first, std::int64_t count, Reach reach = Reach::kNear);
+void run_strip_range(const isa::Word* code, StripRun& run, std::int64_t first, std::int64_t count,
+                     Reach reach = Reach::kNear);
 void run_strip(const isa::Word* code, StripRun& run, std::int64_t count);
 void fill_strip_tables();  // before the first run; level_table() does it
 
@@ -71,7 +74,8 @@ struct TileBlock {
 void place_row(StripRun& run, const StreamSet& streams, const TaskContext& context, const std::int64_t* index,
                std::int64_t tile_row, std::int64_t inner_first, const TileBlock& tile = {});
 
-// What one row further adds to the address of each stream, and the addition: of integers, for iota streams and null buffers.
+// What one row further adds to the address of each stream, and the addition: of integers, for iota streams and null
+// buffers.
 void row_steps(std::int64_t* steps, const StreamSet& streams, const TileBlock& tile = {});
 static inline __attribute__((always_inline)) char* moved(char* address, std::int64_t bytes) {
   return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(bytes));

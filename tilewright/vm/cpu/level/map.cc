@@ -7,7 +7,7 @@ namespace tilewright::vm::cpu::TW_LEVEL {
 
 namespace {
 
-inline constexpr std::int64_t kFarElements = 96 << 10;                            // operands beyond L2
+inline constexpr std::int64_t kFarElements = 96 << 10;                           // operands beyond L2
 inline constexpr std::int64_t kStreamingElements = (std::int64_t{6} << 20) / 4;  // from about 6 MB of output
 
 // The task's index with the first row in the place of the last outer dim.

@@ -1,6 +1,7 @@
-// Elementary functions of f32 vectors, accurate to 3 ulp over the whole range with inf, nan, denormals and signed zeros.
-// AVX-512 looks coefficients up in registers (math_tables.h), 16 or 32 intervals; other levels use one polynomial or two.
-// No divides on AVX-512. Coefficients are least-maximum fits of the relative error (tools/fit_vector_math.py).
+// Elementary functions of f32 vectors, accurate to 3 ulp over the whole range with inf, nan, denormals and signed
+// zeros. AVX-512 looks coefficients up in registers (math_tables.h), 16 or 32 intervals; other levels use one
+// polynomial or two. No divides on AVX-512. Coefficients are least-maximum fits of the relative error
+// (tools/fit_vector_math.py).
 #pragma once
 
 #include "tilewright/vm/cpu/level/math_tables.h"
@@ -35,7 +36,9 @@ TW_INLINE f32x look_up16(const float* table, i32x index) {
 TW_INLINE f32x look_up32(const float* table, i32x index) {
   return _mm512_permutex2var_ps(_mm512_load_ps(table), (__m512i)index, _mm512_load_ps(table + 16));
 }
-TW_INLINE f32x scale(f32x x, f32x exponent) { return _mm512_scalef_ps(x, exponent); }  // x * 2 ** floor(exponent)
+TW_INLINE f32x scale(f32x x, f32x exponent) {
+  return _mm512_scalef_ps(x, exponent);
+}  // x * 2 ** floor(exponent)
 
 // power * (1 + rest) * 2 ** floor(exponent)
 struct Exponential {
@@ -75,7 +78,9 @@ TW_INLINE Parts split(f32x x) {
   const f32x m = _mm512_getmant_ps(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
   return {m, (f32x)_mm512_getexp_ps(x) - (f32x)_mm512_getexp_ps(m)};
 }
-TW_INLINE f32x finish_log(f32x y, f32x) { return y; }
+TW_INLINE f32x finish_log(f32x y, f32x) {
+  return y;
+}
 
 // 1 / (1 + e) for 0 <= e <= 1; the rounding of 1 + e is taken back in the Newton step.
 TW_INLINE f32x inverse_of_one_plus(f32x e) {
@@ -86,12 +91,14 @@ TW_INLINE f32x inverse_of_one_plus(f32x e) {
 }
 
 // The place of 0 <= a < 32 in the tables.
-TW_INLINE i32x interval(f32x a) { return (i32x)_mm512_srli_epi32((__m512i)max_or_second(f32(0.109375f), a), 21); }
-#define TW_TABLE_FUNCTION(Name, a)                                                                                  \
-  const i32x index = interval(a);                                                                                   \
-  const f32x t = a - look_up32(k##Name##Center, index);                                                             \
-  f32x y = fma(t, look_up32(k##Name##5, index), look_up32(k##Name##4, index));                                      \
-  y = fma(t, y, look_up32(k##Name##3, index)), y = fma(t, y, look_up32(k##Name##2, index));                         \
+TW_INLINE i32x interval(f32x a) {
+  return (i32x)_mm512_srli_epi32((__m512i)max_or_second(f32(0.109375f), a), 21);
+}
+#define TW_TABLE_FUNCTION(Name, a)                                                          \
+  const i32x index = interval(a);                                                           \
+  const f32x t = a - look_up32(k##Name##Center, index);                                     \
+  f32x y = fma(t, look_up32(k##Name##5, index), look_up32(k##Name##4, index));              \
+  y = fma(t, y, look_up32(k##Name##3, index)), y = fma(t, y, look_up32(k##Name##2, index)); \
   y = fma(t, y, look_up32(k##Name##1, index)), y = fma(t, y, look_up32(k##Name##0, index));
 
 TW_INLINE f32x tanh(f32x x) {
@@ -105,8 +112,8 @@ TW_INLINE f32x erf(f32x x) {
   return (f32x)((i32x)y | sign_bit(x));
 }
 
-// a * Phi(-a) * 2 ** bias for 0 <= a <= 16.5: a slow function, from a table, times e ** (-a * a / 2), whose reduction works
-// on a * a and what the square's rounding left out.
+// a * Phi(-a) * 2 ** bias for 0 <= a <= 16.5: a slow function, from a table, times e ** (-a * a / 2), whose reduction
+// works on a * a and what the square's rounding left out.
 template <int bias>
 TW_INLINE f32x gelu_tail(f32x a) {
   TW_TABLE_FUNCTION(GeluTail, a)
@@ -146,7 +153,9 @@ TW_INLINE Exponential exponential(f32x x, f32x low) {
   return {fma(r * r, tail, r), (i32x)shifted - ((i32x)f32(kMagic) - i32(bias))};
 }
 template <int bias = 0>
-TW_INLINE Exponential exponential(f32x x) { return exponential<bias>(x, f32(-0.0f)); }  // adding -0 changes nothing
+TW_INLINE Exponential exponential(f32x x) {
+  return exponential<bias>(x, f32(-0.0f));
+}  // adding -0 changes nothing
 // 2 ** (x + low) * 2 ** bias
 template <int bias = 0>
 TW_INLINE f32x exp2(f32x x, f32x low) {
@@ -154,7 +163,8 @@ TW_INLINE f32x exp2(f32x x, f32x low) {
   const f32x shifted = x + f32(kMagic);
   const f32x n = shifted - f32(kMagic);
   const f32x r = (x - n) + low;
-  const f32x p = polynomial(r, 1.0f, 0x1.62e430p-1f, 0x1.ebfbdcp-3f, 0x1.c6af76p-5f, 0x1.3b2ddep-7f, 0x1.5f0c8ep-10f, 0x1.417298p-13f);
+  const f32x p = polynomial(r, 1.0f, 0x1.62e430p-1f, 0x1.ebfbdcp-3f, 0x1.c6af76p-5f, 0x1.3b2ddep-7f, 0x1.5f0c8ep-10f,
+                            0x1.417298p-13f);
   return scale_by_integer(p, (i32x)shifted - ((i32x)f32(kMagic) - i32(bias)));
 }
 
@@ -179,12 +189,15 @@ TW_INLINE f32x inverse_of_sum(f32x a, f32x b) {
   const f32x inverse = f32(1.0f) / d;
   return fma(inverse, fnma(a - (d - b), inverse, fnma(d, inverse, f32(1.0f))), inverse);
 }
-TW_INLINE f32x inverse_of_one_plus(f32x e) { return inverse_of_sum(e, f32(1.0f)); }
+TW_INLINE f32x inverse_of_one_plus(f32x e) {
+  return inverse_of_sum(e, f32(1.0f));
+}
 
 TW_INLINE f32x tanh(f32x x) {
   const f32x a = abs(x);
   const f32x s = x * x;
-  const f32x small = fma(x * s, polynomial(s, -0x1.555534p-2f, 0x1.110758p-3f, -0x1.b84184p-5f, 0x1.5241f8p-6f, -0x1.7644e0p-8f), x);
+  const f32x small =
+      fma(x * s, polynomial(s, -0x1.555534p-2f, 0x1.110758p-3f, -0x1.b84184p-5f, 0x1.5241f8p-6f, -0x1.7644e0p-8f), x);
   const f32x e = exponential(min_or_second(f32(20.0f), a) * f32(2.0f)).value();
   const f32x large = f32(1.0f) - f32(2.0f) / (e + f32(1.0f));
   return select((i32x)(a < f32(0.625f)), small, (f32x)((i32x)large | sign_bit(x)));
@@ -198,14 +211,17 @@ TW_INLINE f32x normal_tail(f32x a, f32x& rest) {
   rest = fnma(sum_rest, t, fnma(d, t, f32(1.0f)));  // what rounding took from t
   const f32x ratio = (a - f32(kPole)) * t;
   const f32x q = fma(ratio, rest, ratio);
-  return t * polynomial(q, 0x1.652300p-1f, -0x1.9eaf7cp-2f, 0x1.982a18p-4f, 0x1.663ee8p-6f, -0x1.b5d6a2p-7f, -0x1.1da026p-8f,
-                                0x1.b061dap-10f, 0x1.3f379cp-10f, 0x1.48c0b0p-19f, -0x1.e045bcp-13f, -0x1.1b6178p-14f);
+  return t * polynomial(q, 0x1.652300p-1f, -0x1.9eaf7cp-2f, 0x1.982a18p-4f, 0x1.663ee8p-6f, -0x1.b5d6a2p-7f,
+                        -0x1.1da026p-8f, 0x1.b061dap-10f, 0x1.3f379cp-10f, 0x1.48c0b0p-19f, -0x1.e045bcp-13f,
+                        -0x1.1b6178p-14f);
 }
 TW_INLINE f32x erf(f32x x) {
   const f32x a = min_or_second(f32(4.0f), abs(x));
   const f32x s = a * a;
-  const f32x small = fma(x, polynomial(s, 0x1.06eba8p-3f, -0x1.812740p-2f, 0x1.ce2d6ap-4f, -0x1.b8028ep-6f, 0x1.54676ep-8f,
-                                       -0x1.a80ce2p-11f, 0x1.5f5276p-14f, -0x1.74534ep-20f), x);
+  const f32x small = fma(x,
+                         polynomial(s, 0x1.06eba8p-3f, -0x1.812740p-2f, 0x1.ce2d6ap-4f, -0x1.b8028ep-6f, 0x1.54676ep-8f,
+                                    -0x1.a80ce2p-11f, 0x1.5f5276p-14f, -0x1.74534ep-20f),
+                         x);
   f32x rest;
   const f32x slow = normal_tail(a * f32(1.41421356f), rest);
   const f32x large = fnma(exponential(-s, rest).times(slow), f32(2.0f), f32(1.0f));
@@ -220,21 +236,31 @@ TW_INLINE f32x gelu_tail(f32x a) {
   const f32x square = a * a;
   return exponential<bias>(square * f32(-0.5f), fma(fms(a, a, square), f32(-0.5f), rest)).times(slow);
 }
-TW_INLINE f32x nan_where_minus_inf(f32x y, f32x x) { return y + min_or_second(f32x{}, x) * f32x{}; }
+TW_INLINE f32x nan_where_minus_inf(f32x y, f32x x) {
+  return y + min_or_second(f32x{}, x) * f32x{};
+}
 
 #endif
 
-
-TW_INLINE f32x exp(f32x x) { return exponential(clamp(x, -150.0f, 100.0f)).value(); }
-TW_INLINE f32x exp_of_negative(f32x x) { return exponential(max_or_second(f32(-150.0f), x)).value(); }  // x <= 0 or nan
-TW_INLINE f32x exp2(f32x x) { return exp2(x, f32x{}); }
+TW_INLINE f32x exp(f32x x) {
+  return exponential(clamp(x, -150.0f, 100.0f)).value();
+}
+TW_INLINE f32x exp_of_negative(f32x x) {
+  return exponential(max_or_second(f32(-150.0f), x)).value();
+}  // x <= 0 or nan
+TW_INLINE f32x exp2(f32x x) {
+  return exp2(x, f32x{});
+}
 
 TW_INLINE f32x expm1(f32x x) {
   x = clamp(x, -25.0f, 89.0f);
   const f32x shifted = fma(x, f32(kLog2E), f32(kMagic));
   const f32x n = shifted - f32(kMagic);
   const f32x r = fnma(n, f32(kLn2Low), fnma(n, f32(kLn2High), x));
-  const f32x p = fma(r * r, polynomial(r, 0x1.000000p-1f, 0x1.555554p-3f, 0x1.5554f6p-5f, 0x1.1112d8p-7f, 0x1.6d3d42p-10f, 0x1.9e75d8p-13f), r);
+  const f32x p = fma(
+      r * r,
+      polynomial(r, 0x1.000000p-1f, 0x1.555554p-3f, 0x1.5554f6p-5f, 0x1.1112d8p-7f, 0x1.6d3d42p-10f, 0x1.9e75d8p-13f),
+      r);
   // 2^n * p + (2^n - 1), at half the scale: 2^128 is no f32. n = 0 keeps p itself, with the sign of zero.
   const i32x exponent = (i32x)shifted - (i32x)f32(kMagic);
   const f32x half = (f32x)((exponent + i32(126)) << 23);
@@ -252,14 +278,16 @@ TW_INLINE f32x sin_or_cos(f32x x) {
   const f32x r = fnma(n, f32(-0x1.ee59dap-50f), fnma(n, f32(-0x1.777a5cp-25f), fnma(n, f32(0x1.921fb6p+0f), x)));
   const f32x s = r * r;
   const f32x sine = fma(r * s, polynomial(s, -0x1.555546p-3f, 0x1.11076ep-7f, -0x1.994e34p-13f), r);
-  const f32x cosine_ = fma(s * s, polynomial(s, 0x1.55554ap-5f, -0x1.6c0c20p-10f, 0x1.99e42cp-16f), fma(s, f32(-0.5f), f32(1.0f)));
+  const f32x cosine_ =
+      fma(s * s, polynomial(s, 0x1.55554ap-5f, -0x1.6c0c20p-10f, 0x1.99e42cp-16f), fma(s, f32(-0.5f), f32(1.0f)));
   const i32x quadrant = (i32x)shifted + i32(cosine ? 1 : 0);
   const f32x y = select((i32x)((quadrant & i32(1)) != i32(0)), cosine_, sine);
   const f32x signed_y = (f32x)((i32x)y ^ (quadrant & i32(2)) << 30);
   return cosine ? signed_y : select((i32x)(x == f32x{}), x, signed_y);
 }
 
-// x ** y for finite x > 0 and finite y: log2 in f64, so that the product is right to f32 precision after its integer part.
+// x ** y for finite x > 0 and finite y: log2 in f64, so that the product is right to f32 precision after its integer
+// part.
 TW_INLINE f64x log2_f64(f64x mantissa, f64x exponent) {
   // atanh series: log(m) = 2 (s + s^3/3 + ..), s = (m - 1) / (m + 1), |s| <= 1/5
   const f64x s = (mantissa - f64(1.0)) / (mantissa + f64(1.0));
@@ -283,7 +311,8 @@ TW_INLINE i32x pow_is_special(f32x x, f32x y) {
   const f32x infinity = f32(__builtin_inff());
   const f32x a = abs(x);
   const i32x integer = (i32x)(trunc(y) == y);
-  const i32x ordinary = (i32x)(a > f32x{}) & (i32x)(a < infinity) & (i32x)(abs(y) < infinity) & ((i32x)(x > f32x{}) | integer);
+  const i32x ordinary =
+      (i32x)(a > f32x{}) & (i32x)(a < infinity) & (i32x)(abs(y) < infinity) & ((i32x)(x > f32x{}) | integer);
   return ~ordinary;
 }
 TW_INLINE f32x pow_of_ordinary(f32x x, f32x y) {
@@ -294,8 +323,10 @@ TW_INLINE f32x pow_of_ordinary(f32x x, f32x y) {
 
 // log(1 + f) for f in [-0.25, 0.5].
 TW_INLINE f32x log_of_one_plus(f32x f) {
-  return fma(f * f, polynomial(f, -0x1.000000p-1f, 0x1.5555a4p-2f, -0x1.000044p-2f, 0x1.99696ap-3f, -0x1.54eebep-3f, 0x1.28863ep-3f,
-                               -0x1.0d95eap-3f, 0x1.aca822p-4f, -0x1.7141c4p-5f), f);
+  return fma(f * f,
+             polynomial(f, -0x1.000000p-1f, 0x1.5555a4p-2f, -0x1.000044p-2f, 0x1.99696ap-3f, -0x1.54eebep-3f,
+                        0x1.28863ep-3f, -0x1.0d95eap-3f, 0x1.aca822p-4f, -0x1.7141c4p-5f),
+             f);
 }
 TW_INLINE f32x log(f32x x) {
   const Parts parts = split(x);
@@ -308,7 +339,8 @@ TW_INLINE f32x log2(f32x x) {
 TW_INLINE f32x log10(f32x x) {
   const Parts parts = split(x);
   // log10(2) in two parts of one sign, so that infinite exponents stay infinite.
-  const f32x low = fma(parts.exponent, f32(0x1.3509f8p-18f), log_of_one_plus(parts.mantissa - f32(1.0f)) * f32(0x1.bcb7b2p-2f));
+  const f32x low =
+      fma(parts.exponent, f32(0x1.3509f8p-18f), log_of_one_plus(parts.mantissa - f32(1.0f)) * f32(0x1.bcb7b2p-2f));
   return finish_log(fma(parts.exponent, f32(0x1.344p-2f), low), x);
 }
 TW_INLINE f32x log1p(f32x x) {
@@ -317,7 +349,8 @@ TW_INLINE f32x log1p(f32x x) {
   // (1 + x) / 2^e - 1 without the rounding of u; from 2^24 on u is x.
   const i32x e = to_i32(parts.exponent);
   const f32x inverse = (f32x)((i32(127) - e) << 23);
-  const f32x f = select((i32x)(abs(parts.exponent) < f32(30.0f)), fma(x, inverse, inverse - f32(1.0f)), parts.mantissa - f32(1.0f));
+  const f32x f = select((i32x)(abs(parts.exponent) < f32(30.0f)), fma(x, inverse, inverse - f32(1.0f)),
+                        parts.mantissa - f32(1.0f));
   const f32x y = finish_log(fma(parts.exponent, f32(kLn2High), log_of_one_plus(f)), u);
   return select((i32x)(x == f32x{}), x, y);
 }
@@ -327,9 +360,9 @@ TW_INLINE f32x sigmoid(f32x x) {
   return select((i32x)(x < f32x{}), e, f32(1.0f)) * inverse_of_one_plus(e);
 }
 
-// Functions x * s(x) with s(x) + s(-x) = 1 are max(x, 0) - a * s(-a), a = |x|: no digits cancel. The small tail carries a
-// factor of 2^32, so that s(-a) keeps its digits where it is a denormal and the product is not yet. The formulas give nan
-// at -inf, and so do these.
+// Functions x * s(x) with s(x) + s(-x) = 1 are max(x, 0) - a * s(-a), a = |x|: no digits cancel. The small tail carries
+// a factor of 2^32, so that s(-a) keeps its digits where it is a denormal and the product is not yet. The formulas give
+// nan at -inf, and so do these.
 inline constexpr int kTailBias = 32;
 TW_INLINE f32x without_tail(f32x x, f32x tail) {
   return nan_where_minus_inf(fnma(tail, f32(0x1p-32f), max_or_second(f32x{}, x)), x);
@@ -342,15 +375,17 @@ TW_INLINE f32x silu(f32x x) {
 }
 
 // x * Phi(x)
-TW_INLINE f32x gelu(f32x x) { return without_tail(x, gelu_tail<kTailBias>(min_or_second(f32(16.5f), abs(x)))); }
+TW_INLINE f32x gelu(f32x x) {
+  return without_tail(x, gelu_tail<kTailBias>(min_or_second(f32(16.5f), abs(x))));
+}
 
 // x * sigmoid(2u), u = sqrt(2 / pi) * (x + 0.044715 x^3); the exponent -2u log2(e) is carried in two floats.
 TW_INLINE f32x gelu_tanh(f32x x) {
   const f32x a = min_or_second(f32(16.0f), abs(x));
   const f32x s = a * a;
   const f32x s_low = fms(a, a, s);
-  const f32x cube = f32(-0x1.a5a7d0p-4f) * s;               // B s, B = A * 0.044715
-  const f32x linear = f32(-0x1.26aec2p+1f);                 // A = -2 sqrt(2 / pi) log2(e)
+  const f32x cube = f32(-0x1.a5a7d0p-4f) * s;  // B s, B = A * 0.044715
+  const f32x linear = f32(-0x1.26aec2p+1f);    // A = -2 sqrt(2 / pi) log2(e)
   const f32x sum = linear + cube;
   const f32x back = sum - cube;
   f32x sum_low = (linear - back) + (cube - (sum - back));

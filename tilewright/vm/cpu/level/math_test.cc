@@ -25,15 +25,19 @@ constexpr Function kFunctions[] = {
     {StripOp::kSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
     {StripOp::kSilu, [](double x) { return x / (1 + std::exp(-x)); }},
     {StripOp::kGelu, [](double x) { return x * std::erfc(-x * kSqrtHalf) / 2; }},
-    {StripOp::kGeluTanh, [](double x) { return x / (1 + std::exp(-1.5957691216057307118 * (x + 0.044715 * x * x * x))); }},
+    {StripOp::kGeluTanh,
+     [](double x) { return x / (1 + std::exp(-1.5957691216057307118 * (x + 0.044715 * x * x * x))); }},
     {StripOp::kRsqrt, [](double x) { return 1 / std::sqrt(x); }},
     {StripOp::kReciprocal, [](double x) { return 1 / x; }},
 };
 
-// Every `step`-th bit pattern of both signs, the neighbourhood of 0 and 1 in the range that matters, and the special values.
+// Every `step`-th bit pattern of both signs, the neighbourhood of 0 and 1 in the range that matters, and the special
+// values.
 TestMemory all_floats(std::uint32_t step) {
-  std::vector<float> values{0.0f, -0.0f, INFINITY, -INFINITY, std::nanf(""), 1.0f, -1.0f, 1e-45f, -1e-45f, 1.17549435e-38f, 3.4028235e38f, -3.4028235e38f};
-  for (std::uint64_t bits = 1; bits < 0x100000000ull; bits += step) values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  std::vector<float> values{0.0f,  -0.0f,  INFINITY, -INFINITY,       std::nanf(""), 1.0f,
+                            -1.0f, 1e-45f, -1e-45f,  1.17549435e-38f, 3.4028235e38f, -3.4028235e38f};
+  for (std::uint64_t bits = 1; bits < 0x100000000ull; bits += step)
+    values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   for (int i = -100000; i <= 100000; ++i) values.push_back(static_cast<float>(i) * 1.7e-4f);
   TestMemory memory(static_cast<std::int64_t>(values.size()) * 4);
   std::memcpy(memory.data(), values.data(), values.size() * sizeof(float));
@@ -44,10 +48,12 @@ void expect_accurate(const Function& function, const TestMemory& inputs, TestLev
   const std::int64_t count = inputs.size() / 4;
   TestMemory from(inputs), to(inputs.size());
   const isa::Program program = one_instruction(
-      isa::MapFields{1, 128 * 1024}, {}, count, {{isa::Space::kBuffer, DType::kF32, 0, 0, 4, {}}, {isa::Space::kBuffer, DType::kF32, 1, 0, 4, {}}},
+      isa::MapFields{1, 128 * 1024}, {}, count,
+      {{isa::Space::kBuffer, DType::kF32, 0, 0, 4, {}}, {isa::Space::kBuffer, DType::kF32, 1, 0, 4, {}}},
       {{isa::PhaseOp::kStrip,
         {isa::strip_word(StripOp::kLoadF32, Lane::kF32, 0, 0), isa::strip_word(function.op, Lane::kF32),
-         isa::strip_word(StripOp::kStoreF32, Lane::kF32, 0, 1), isa::strip_word(StripOp::kEnd, Lane::kF32)}, {}}},
+         isa::strip_word(StripOp::kStoreF32, Lane::kF32, 0, 1), isa::strip_word(StripOp::kEnd, Lane::kF32)},
+        {}}},
       {from.size(), to.size()});
   expect_valid(program);
   run_on(*level.machine, program, {&from, &to});
@@ -59,8 +65,10 @@ void expect_accurate(const Function& function, const TestMemory& inputs, TestLev
     if (distance > worst) worst = distance, at = x, result = y;
   }
   const std::string_view text = isa::find_strip(function.op)->text;
-  if (std::getenv("TILEWRIGHT_PRINT_ULPS") != nullptr) fmt::print("{:12} {:9} {:.3f} ulp at {}\n", text, level.name, worst, at);
-  EXPECT_LE(worst, 3.0) << text << " on " << level.name << " at " << at << ": " << result << " instead of " << function.exact(at);
+  if (std::getenv("TILEWRIGHT_PRINT_ULPS") != nullptr)
+    fmt::print("{:12} {:9} {:.3f} ulp at {}\n", text, level.name, worst, at);
+  EXPECT_LE(worst, 3.0) << text << " on " << level.name << " at " << at << ": " << result << " instead of "
+                        << function.exact(at);
 }
 
 TEST(Math, F32FunctionsStayWithin3Ulp) {

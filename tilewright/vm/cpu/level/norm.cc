@@ -1,6 +1,6 @@
-// Layer norm and RMS norm of f32 rows. The row is read, centred on its mean, and only then squared, so that a large mean
-// costs no digits. Rows that fit the registers are read once; longer rows are read from L1 after the first pass. Sums of
-// more than kFoldElements go to double block by block.
+// Layer norm and RMS norm of f32 rows. The row is read, centred on its mean, and only then squared, so that a large
+// mean costs no digits. Rows that fit the registers are read once; longer rows are read from L1 after the first pass.
+// Sums of more than kFoldElements go to double block by block.
 #include "tilewright/vm/cpu/level/row_phases.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
@@ -66,7 +66,8 @@ void short_rows(const Norm& norm) {
     f32x squares[2] = {x[0] * x[0], f32x{}};
 #pragma GCC unroll 24
     for (int k = 1; k < vectors; ++k) squares[k % 2] = fma(x[k], x[k], squares[k % 2]);
-    const f32x scale = f32(inverse_deviation(static_cast<double>(sum_lanes(squares[0] + squares[1])), inverse_n, norm.eps));
+    const f32x scale =
+        f32(inverse_deviation(static_cast<double>(sum_lanes(squares[0] + squares[1])), inverse_n, norm.eps));
 #pragma GCC unroll 24
     for (int k = 0; k < vectors - 1; ++k) {
       store<float>(out + k * kVectorFloats, affine<has_weight, has_bias>(norm, x[k] * scale, k * kVectorFloats));
@@ -126,18 +127,24 @@ void rows_of(const Norm& norm) {
   if constexpr (vectors > kRegisterVectors) {
     long_rows<centred, has_weight, has_bias>(norm);
   } else {
-    if (norm.n <= vectors * kVectorFloats) short_rows<vectors, centred, has_weight, has_bias>(norm);
-    else rows_of<vectors + 1, centred, has_weight, has_bias>(norm);
+    if (norm.n <= vectors * kVectorFloats)
+      short_rows<vectors, centred, has_weight, has_bias>(norm);
+    else
+      rows_of<vectors + 1, centred, has_weight, has_bias>(norm);
   }
 }
 
 template <bool centred>
 void run_norm(const Norm& norm) {
   if (norm.n == 0) return;
-  if (norm.weight != nullptr && norm.bias != nullptr) rows_of<1, centred, true, true>(norm);
-  else if (norm.weight != nullptr) rows_of<1, centred, true, false>(norm);
-  else if (norm.bias != nullptr) rows_of<1, centred, false, true>(norm);
-  else rows_of<1, centred, false, false>(norm);
+  if (norm.weight != nullptr && norm.bias != nullptr)
+    rows_of<1, centred, true, true>(norm);
+  else if (norm.weight != nullptr)
+    rows_of<1, centred, true, false>(norm);
+  else if (norm.bias != nullptr)
+    rows_of<1, centred, false, true>(norm);
+  else
+    rows_of<1, centred, false, false>(norm);
 }
 
 RowStream vector_operand(const StreamSet& streams, std::uint16_t stream, const TaskContext& context, const Tile& tile) {
@@ -147,9 +154,15 @@ RowStream vector_operand(const StreamSet& streams, std::uint16_t stream, const T
 
 template <bool centred>
 void run(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context, const Tile& tile) {
-  const RowStream weight = vector_operand(streams, phase.c(), context, tile), bias = vector_operand(streams, phase.d(), context, tile);
-  Norm norm{row_stream(streams, phase.a(), context, tile), row_stream(streams, phase.b(), context, tile),
-            weight.row(0), bias.row(0), load_element<float>(&streams.head(phase.e()).offset), tile.rows, tile.inner_count};
+  const RowStream weight = vector_operand(streams, phase.c(), context, tile),
+                  bias = vector_operand(streams, phase.d(), context, tile);
+  Norm norm{row_stream(streams, phase.a(), context, tile),
+            row_stream(streams, phase.b(), context, tile),
+            weight.row(0),
+            bias.row(0),
+            load_element<float>(&streams.head(phase.e()).offset),
+            tile.rows,
+            tile.inner_count};
   if (weight.step == 0 && bias.step == 0) return run_norm<centred>(norm);
   norm.rows = 1;  // weights of their own for each row
   for (std::int64_t r = 0; r < tile.rows; ++r) {
@@ -161,7 +174,8 @@ void run(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContex
 
 }  // namespace
 
-void run_layer_norm(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context, const Tile& tile) {
+void run_layer_norm(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context,
+                    const Tile& tile) {
   run<true>(phase, streams, context, tile);
 }
 

@@ -11,7 +11,8 @@ namespace {
 inline constexpr std::uint64_t kMoves = ~std::uint64_t{0};
 
 // The integer part of an address of a buffer or iota stream at the outer indices.
-inline __attribute__((always_inline)) std::int64_t at_index(const StreamHead& head, int rank, const std::int64_t* index) {
+inline __attribute__((always_inline)) std::int64_t at_index(const StreamHead& head, int rank,
+                                                            const std::int64_t* index) {
   std::uint64_t sum = static_cast<std::uint64_t>(head.offset);
   const std::int64_t* strides = head.strides();
   for (int d = 0; d < rank; ++d) sum += static_cast<std::uint64_t>(index[d]) * static_cast<std::uint64_t>(strides[d]);
@@ -24,12 +25,13 @@ struct Place {
 };
 
 inline __attribute__((always_inline)) Place place(const StreamHead& head, int rank, const TaskContext& context,
-                                                  const std::int64_t* index, std::int64_t tile_row, std::int64_t inner_first,
-                                                  const TileBlock& tile) {
+                                                  const std::int64_t* index, std::int64_t tile_row,
+                                                  std::int64_t inner_first, const TileBlock& tile) {
   char* scratch = reinterpret_cast<char*>(context.scratch);
   switch (head.space()) {
     case Space::kBuffer:
-      return {moved(reinterpret_cast<char*>(context.buffers[head.buffer()]), at_index(head, rank, index) + inner_first * head.inner_stride),
+      return {moved(reinterpret_cast<char*>(context.buffers[head.buffer()]),
+                    at_index(head, rank, index) + inner_first * head.inner_stride),
               kMoves};
     case Space::kScratch: {
       const std::int64_t row_stride = rank > 0 ? head.strides()[rank - 1] : 0;
@@ -43,8 +45,9 @@ inline __attribute__((always_inline)) Place place(const StreamHead& head, int ra
     case Space::kLiteral:
       return {const_cast<char*>(reinterpret_cast<const char*>(&head.offset)), 0};
     case Space::kIota: {
-      const std::uint64_t start = static_cast<std::uint64_t>(at_index(head, rank, index)) +
-                                  static_cast<std::uint64_t>(inner_first) * static_cast<std::uint64_t>(head.inner_stride);
+      const std::uint64_t start =
+          static_cast<std::uint64_t>(at_index(head, rank, index)) +
+          static_cast<std::uint64_t>(inner_first) * static_cast<std::uint64_t>(head.inner_stride);
       return {reinterpret_cast<char*>(start), kMoves};
     }
   }

@@ -1,7 +1,7 @@
 // Rows, and the phases that run on rows of a tile (also the epilogues of matmul and attention).
-// A row reduction is folded to one vector per accumulator while the row runs, then across lanes. f32 sums of long rows go
-// to double every kFoldElements, so that their error does not grow with the length. The order of additions depends on the
-// length of the row alone, not on the tile, the thread or the neighbours.
+// A row reduction is folded to one vector per accumulator while the row runs, then across lanes. f32 sums of long rows
+// go to double every kFoldElements, so that their error does not grow with the length. The order of additions depends
+// on the length of the row alone, not on the tile, the thread or the neighbours.
 #include "tilewright/isa/tasks.h"
 #include "tilewright/vm/cpu/level/reduction.h"
 #include "tilewright/vm/cpu/level/row_phases.h"
@@ -33,9 +33,8 @@ int find_accumulators(Accumulator* found, const isa::PhaseHead& phase, const Str
 void reset(Accumulator& accumulator, StripRun& run) {
   char* slot = run.address[accumulator.stream];
   accumulator.folded = 0;
-  visit_accumulator(accumulator.kind, accumulator.dtype, [&]<ReduceKind kind, typename T>() TW_LAMBDA {
-    store<T>(slot, splat<T>(identity<kind, T>()));
-  });
+  visit_accumulator(accumulator.kind, accumulator.dtype,
+                    [&]<ReduceKind kind, typename T>() TW_LAMBDA { store<T>(slot, splat<T>(identity<kind, T>())); });
 }
 
 void fold(Accumulator& accumulator, StripRun& run) {
@@ -58,7 +57,8 @@ void finish(const Accumulator& accumulator, StripRun& run) {
   });
 }
 
-void run_strip_phase(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context, const Tile& tile) {
+void run_strip_phase(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context,
+                     const Tile& tile) {
   StripRun run;
   std::int64_t steps[isa::kMaxStreams];
   Accumulator accumulators[isa::kMaxStreams];
@@ -82,7 +82,8 @@ void run_strip_phase(const isa::PhaseHead& phase, const StreamSet& streams, cons
   }
 }
 
-void run_scalar_phase(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context, const Tile& tile) {
+void run_scalar_phase(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context,
+                      const Tile& tile) {
   StripRun run;
   place_column(run, streams, context, tile.index, tile.row, tile.block);
   run_strip(phase.code(), run, tile.rows);
@@ -97,12 +98,24 @@ void run_phases(const isa::Word* phases, const isa::Word* end, const StreamSet& 
   while (phases != end) {
     const auto& phase = *reinterpret_cast<const isa::PhaseHead*>(phases);
     switch (phase.op()) {
-      case isa::PhaseOp::kStrip: run_strip_phase(phase, streams, context, tile); break;
-      case isa::PhaseOp::kScalar: run_scalar_phase(phase, streams, context, tile); break;
-      case isa::PhaseOp::kSoftmax: run_softmax(phase, streams, context, tile, false); break;
-      case isa::PhaseOp::kLogSoftmax: run_softmax(phase, streams, context, tile, true); break;
-      case isa::PhaseOp::kLayerNorm: run_layer_norm(phase, streams, context, tile); break;
-      case isa::PhaseOp::kRmsNorm: run_rms_norm(phase, streams, context, tile); break;
+      case isa::PhaseOp::kStrip:
+        run_strip_phase(phase, streams, context, tile);
+        break;
+      case isa::PhaseOp::kScalar:
+        run_scalar_phase(phase, streams, context, tile);
+        break;
+      case isa::PhaseOp::kSoftmax:
+        run_softmax(phase, streams, context, tile, false);
+        break;
+      case isa::PhaseOp::kLogSoftmax:
+        run_softmax(phase, streams, context, tile, true);
+        break;
+      case isa::PhaseOp::kLayerNorm:
+        run_layer_norm(phase, streams, context, tile);
+        break;
+      case isa::PhaseOp::kRmsNorm:
+        run_rms_norm(phase, streams, context, tile);
+        break;
     }
     phases = phase.code() + phase.words();
   }

@@ -1,6 +1,6 @@
 // Softmax and log_softmax of f32 rows. A row of up to eight vectors stays in registers from load to store, so that many
-// short rows overlap in the core and none waits for its own sums; longer rows take three passes over memory that is in L1
-// after the first. Sums of more than kFoldElements go to double block by block.
+// short rows overlap in the core and none waits for its own sums; longer rows take three passes over memory that is in
+// L1 after the first. Sums of more than kFoldElements go to double block by block.
 #include "tilewright/vm/cpu/level/math_f32.h"
 #include "tilewright/vm/cpu/level/row_phases.h"
 
@@ -11,7 +11,9 @@ namespace {
 inline constexpr std::int64_t kFoldElements = 4096;
 
 // A nan may be lost here: it comes back with the exponential of its element, through the sum.
-TW_INLINE f32x larger(f32x a, f32x b) { return max_or_second(a, b); }
+TW_INLINE f32x larger(f32x a, f32x b) {
+  return max_or_second(a, b);
+}
 
 // Rows of exactly `vectors` vectors, the last one partial or full.
 template <int vectors, bool logarithm>
@@ -41,8 +43,10 @@ void short_rows(const RowStream& from, const RowStream& to, std::int64_t rows, s
 #pragma GCC unroll 8
     for (int k = 0; k < vectors; ++k) {
       const f32x y = logarithm ? x[k] - factor : e[k] * factor;
-      if (k == vectors - 1) last.store(out + k * kVectorFloats, y);
-      else store<float>(out + k * kVectorFloats, y);
+      if (k == vectors - 1)
+        last.store(out + k * kVectorFloats, y);
+      else
+        store<float>(out + k * kVectorFloats, y);
     }
   }
 }
@@ -70,7 +74,8 @@ double exp_sum(const float* in, float* out, std::int64_t n, float top) {
     f32x a{}, b{};
     std::int64_t i = begin;
     for (; i + 2 * kVectorFloats <= end; i += 2 * kVectorFloats) {
-      const f32x first = exp_of_negative(load<float>(in + i) - shift), second = exp_of_negative(load<float>(in + i + kVectorFloats) - shift);
+      const f32x first = exp_of_negative(load<float>(in + i) - shift),
+                 second = exp_of_negative(load<float>(in + i + kVectorFloats) - shift);
       if constexpr (stores) store<float>(out + i, first), store<float>(out + i + kVectorFloats, second);
       a = a + first, b = b + second;
     }
@@ -105,26 +110,40 @@ void long_row(const float* in, float* out, std::int64_t n) {
 template <bool logarithm>
 void all_rows(const RowStream& from, const RowStream& to, std::int64_t rows, std::int64_t n) {
   switch ((n + kVectorFloats - 1) / kVectorFloats) {
-    case 0: return;
-    case 1: return short_rows<1, logarithm>(from, to, rows, n);
-    case 2: return short_rows<2, logarithm>(from, to, rows, n);
-    case 3: return short_rows<3, logarithm>(from, to, rows, n);
-    case 4: return short_rows<4, logarithm>(from, to, rows, n);
-    case 5: return short_rows<5, logarithm>(from, to, rows, n);
-    case 6: return short_rows<6, logarithm>(from, to, rows, n);
-    case 7: return short_rows<7, logarithm>(from, to, rows, n);
-    case 8: return short_rows<8, logarithm>(from, to, rows, n);
-    default: break;
+    case 0:
+      return;
+    case 1:
+      return short_rows<1, logarithm>(from, to, rows, n);
+    case 2:
+      return short_rows<2, logarithm>(from, to, rows, n);
+    case 3:
+      return short_rows<3, logarithm>(from, to, rows, n);
+    case 4:
+      return short_rows<4, logarithm>(from, to, rows, n);
+    case 5:
+      return short_rows<5, logarithm>(from, to, rows, n);
+    case 6:
+      return short_rows<6, logarithm>(from, to, rows, n);
+    case 7:
+      return short_rows<7, logarithm>(from, to, rows, n);
+    case 8:
+      return short_rows<8, logarithm>(from, to, rows, n);
+    default:
+      break;
   }
   for (std::int64_t r = 0; r < rows; ++r) long_row<logarithm>(from.row(r), to.row(r), n);
 }
 
 }  // namespace
 
-void run_softmax(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context, const Tile& tile, bool logarithm) {
-  const RowStream from = row_stream(streams, phase.a(), context, tile), to = row_stream(streams, phase.b(), context, tile);
-  if (logarithm) all_rows<true>(from, to, tile.rows, tile.inner_count);
-  else all_rows<false>(from, to, tile.rows, tile.inner_count);
+void run_softmax(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context, const Tile& tile,
+                 bool logarithm) {
+  const RowStream from = row_stream(streams, phase.a(), context, tile),
+                  to = row_stream(streams, phase.b(), context, tile);
+  if (logarithm)
+    all_rows<true>(from, to, tile.rows, tile.inner_count);
+  else
+    all_rows<false>(from, to, tile.rows, tile.inner_count);
 }
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

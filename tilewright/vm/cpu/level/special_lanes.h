@@ -1,5 +1,5 @@
-// Scalar functions that libm lacks, or has with other rules: integer division and powers, remainders, the inverse of erf and
-// digamma. Own code with internal linkage: nothing shared may be emitted by the objects of a level.
+// Scalar functions that libm lacks, or has with other rules: integer division and powers, remainders, the inverse of
+// erf and digamma. Own code with internal linkage: nothing shared may be emitted by the objects of a level.
 #pragma once
 
 #include <cmath>
@@ -48,7 +48,8 @@ TW_INLINE T integer_pow(T a, T exponent) {
   return result;
 }
 
-// Start: Winitzki's closed form, good to about 2e-3. Then Halley steps on erf, or on erfc near 1, where erf has no digits.
+// Start: Winitzki's closed form, good to about 2e-3. Then Halley steps on erf, or on erfc near 1, where erf has no
+// digits.
 static inline double inverse_erf(double y) {
   const double target = __builtin_fabs(y);
   if (!(target <= 1)) return __builtin_nan("");
@@ -80,7 +81,9 @@ static inline double digamma(double x) {
   double result = 0;
   for (; x < 10; x += 1) result -= 1 / x;
   const double s = 1 / (x * x);
-  const double series = s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s / 12))))));
+  const double series =
+      s *
+      (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s / 12))))));
   return (result + __builtin_log(x) - 1 / (2 * x) - series) - reflected;
 }
 

@@ -1,6 +1,7 @@
-// Time of strip programs, softmax and layer norm over the time of loops fused by hand with the same functions (AVX-512).
-// Both run in turn in one process and the low quantile of their thread CPU times is compared, so that other load on the
-// machine cancels. Chains A and B are those of the design study: A = gelu(1.5x + .25) + r, B = eight cheap operations.
+// Time of strip programs, softmax and layer norm over the time of loops fused by hand with the same functions
+// (AVX-512). Both run in turn in one process and the low quantile of their thread CPU times is compared, so that other
+// load on the machine cancels. Chains A and B are those of the design study: A = gelu(1.5x + .25) + r, B = eight cheap
+// operations.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -66,11 +67,15 @@ struct Arrays {
     }
   }
   static std::size_t padded(std::int64_t count) { return static_cast<std::size_t>(count) + 64; }
-  static float* align(std::vector<float>& v) { return v.data() + (64 - reinterpret_cast<std::uintptr_t>(v.data()) % 64) % 64 / 4; }
+  static float* align(std::vector<float>& v) {
+    return v.data() + (64 - reinterpret_cast<std::uintptr_t>(v.data()) % 64) % 64 / 4;
+  }
   std::vector<float> x, r, y;
 };
 
-Word op(StripOp what, int form = 0, std::uint16_t a = 0) { return isa::strip_word(what, Lane::kF32, form, a); }
+Word op(StripOp what, int form = 0, std::uint16_t a = 0) {
+  return isa::strip_word(what, Lane::kF32, form, a);
+}
 
 // One map instruction over n elements: streams x, r, y and literals from number 3 on.
 std::vector<Word> map_instruction(std::int64_t n, const std::vector<float>& literals, const std::vector<Word>& code) {
@@ -85,7 +90,8 @@ std::vector<Word> map_instruction(std::int64_t n, const std::vector<float>& lite
   }
   words.insert(words.end(), {Word{code.size()} << 16, 0});
   words.insert(words.end(), code.begin(), code.end());
-  words[0] = isa::inst_head(isa::Opcode::kMap, static_cast<std::uint32_t>(words.size()), 0, static_cast<int>(3 + literals.size()));
+  words[0] = isa::inst_head(isa::Opcode::kMap, static_cast<std::uint32_t>(words.size()), 0,
+                            static_cast<int>(3 + literals.size()));
   return words;
 }
 
@@ -135,22 +141,26 @@ void chain(benchmark::State& state, Fused fused, const std::vector<float>& liter
   const std::int64_t n = state.range(0);
   Arrays arrays(n);
   float *x = Arrays::align(arrays.x), *r = Arrays::align(arrays.r), *y = Arrays::align(arrays.y);
-  compare(state, n, [&] { fused(x, r, y, n); }, Runner(map_instruction(n, literals, code), {x, r, y}));
+  compare(
+      state, n, [&] { fused(x, r, y, n); }, Runner(map_instruction(n, literals, code), {x, r, y}));
 }
 void chain_a(benchmark::State& state) {
   chain(state, fused_a, {1.5f, 0.25f},
-        {op(StripOp::kLoadF32, 0, 0), op(StripOp::kMul, 1, 3), op(StripOp::kAdd, 1, 4), op(StripOp::kGelu), op(StripOp::kAdd, 0, 1),
-         op(StripOp::kStoreF32, 0, 2), op(StripOp::kEnd)});
+        {op(StripOp::kLoadF32, 0, 0), op(StripOp::kMul, 1, 3), op(StripOp::kAdd, 1, 4), op(StripOp::kGelu),
+         op(StripOp::kAdd, 0, 1), op(StripOp::kStoreF32, 0, 2), op(StripOp::kEnd)});
 }
 void chain_b(benchmark::State& state) {
   chain(state, fused_b, {1.5f, 0.25f, 0.75f, -1.0f, 1.0f},
-        {op(StripOp::kLoadF32, 0, 0), op(StripOp::kMul, 1, 3), op(StripOp::kAdd, 1, 4), op(StripOp::kRelu), op(StripOp::kMul, 0, 1),
-         op(StripOp::kSub, 1, 5), op(StripOp::kMax, 1, 6), op(StripOp::kMin, 1, 7), op(StripOp::kAdd, 0, 1), op(StripOp::kStoreF32, 0, 2),
-         op(StripOp::kEnd)});
+        {op(StripOp::kLoadF32, 0, 0), op(StripOp::kMul, 1, 3), op(StripOp::kAdd, 1, 4), op(StripOp::kRelu),
+         op(StripOp::kMul, 0, 1), op(StripOp::kSub, 1, 5), op(StripOp::kMax, 1, 6), op(StripOp::kMin, 1, 7),
+         op(StripOp::kAdd, 0, 1), op(StripOp::kStoreF32, 0, 2), op(StripOp::kEnd)});
 }
 
-// ---- Rows -------------------------------------------------------------------------------------------------------------
-__mmask16 first_lanes(std::int64_t count) { return static_cast<__mmask16>((1u << count) - 1); }
+// ---- Rows
+// -------------------------------------------------------------------------------------------------------------
+__mmask16 first_lanes(std::int64_t count) {
+  return static_cast<__mmask16>((1u << count) - 1);
+}
 
 __attribute__((noinline)) void fused_softmax(const float* x, float* y, std::int64_t rows, std::int64_t n) {
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
@@ -176,7 +186,8 @@ __attribute__((noinline)) void fused_softmax(const float* x, float* y, std::int6
   }
 }
 
-__attribute__((noinline)) void fused_layer_norm(const float* x, const float* w, const float* b, float* y, std::int64_t rows, std::int64_t n) {
+__attribute__((noinline)) void fused_layer_norm(const float* x, const float* w, const float* b, float* y,
+                                                std::int64_t rows, std::int64_t n) {
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const std::int64_t whole = n / 16 * 16;
     const __mmask16 last = first_lanes(n - whole);
@@ -189,20 +200,24 @@ __attribute__((noinline)) void fused_layer_norm(const float* x, const float* w, 
       const __m512 d = _mm512_sub_ps(_mm512_loadu_ps(x + i), mean);
       squares = _mm512_fmadd_ps(d, d, squares);
     }
-    const __m512 scale = _mm512_set1_ps(1.0f / std::sqrt(_mm512_reduce_add_ps(squares) / static_cast<float>(n) + 1e-5f));
+    const __m512 scale =
+        _mm512_set1_ps(1.0f / std::sqrt(_mm512_reduce_add_ps(squares) / static_cast<float>(n) + 1e-5f));
     for (std::int64_t i = 0; i < whole; i += 16) {
       const __m512 d = _mm512_mul_ps(_mm512_sub_ps(_mm512_loadu_ps(x + i), mean), scale);
       _mm512_storeu_ps(y + i, _mm512_fmadd_ps(d, _mm512_loadu_ps(w + i), _mm512_loadu_ps(b + i)));
     }
     const __m512 d = _mm512_mul_ps(rest, scale);
-    _mm512_mask_storeu_ps(y + whole, last, _mm512_fmadd_ps(d, _mm512_maskz_loadu_ps(last, w + whole), _mm512_maskz_loadu_ps(last, b + whole)));
+    _mm512_mask_storeu_ps(
+        y + whole, last,
+        _mm512_fmadd_ps(d, _mm512_maskz_loadu_ps(last, w + whole), _mm512_maskz_loadu_ps(last, b + whole)));
   }
 }
 
 // One rows instruction of one native phase: streams from, to, weight, bias, eps.
 std::vector<Word> native_instruction(isa::PhaseOp phase, std::int64_t rows, std::int64_t n) {
   std::vector<Word> words{0, 1, static_cast<Word>(n), static_cast<Word>(rows), static_cast<Word>(rows)};
-  const auto stream = [&words](isa::Space space, std::uint32_t buffer, Word offset, std::int64_t inner, std::int64_t row) {
+  const auto stream = [&words](isa::Space space, std::uint32_t buffer, Word offset, std::int64_t inner,
+                               std::int64_t row) {
     words.push_back(isa::StreamHead::pack(space, DType::kF32, buffer));
     words.push_back(offset);
     words.push_back(static_cast<Word>(inner)), words.push_back(static_cast<Word>(row));
@@ -222,19 +237,39 @@ void rows_bench(benchmark::State& state) {
   const std::int64_t n = state.range(0), rows = std::max<std::int64_t>(1, 65536 / n);
   Arrays arrays(rows * n), affine(n);
   const std::vector<Word> words = native_instruction(phase, rows, n);
-  float *x = Arrays::align(arrays.x), *y = Arrays::align(arrays.y), *w = Arrays::align(affine.x), *b = Arrays::align(affine.r);
-  compare(state, rows * n,
-          [&] {
-            if (phase == isa::PhaseOp::kSoftmax) fused_softmax(x, y, rows, n);
-            else fused_layer_norm(x, w, b, y, rows, n);
-          },
-          Runner(words, {x, w, b, y}));
+  float *x = Arrays::align(arrays.x), *y = Arrays::align(arrays.y), *w = Arrays::align(affine.x),
+        *b = Arrays::align(affine.r);
+  compare(
+      state, rows * n,
+      [&] {
+        if (phase == isa::PhaseOp::kSoftmax)
+          fused_softmax(x, y, rows, n);
+        else
+          fused_layer_norm(x, w, b, y, rows, n);
+      },
+      Runner(words, {x, w, b, y}));
 }
 
 BENCHMARK(chain_a)->Arg(2 << 10)->Arg(32 << 10)->Arg(512 << 10)->Arg(8 << 20)->Iterations(60);
 BENCHMARK(chain_b)->Arg(2 << 10)->Arg(32 << 10)->Arg(512 << 10)->Arg(8 << 20)->Iterations(60);
-BENCHMARK(rows_bench<isa::PhaseOp::kSoftmax>)->Arg(17)->Arg(100)->Arg(384)->Arg(768)->Arg(1023)->Arg(2048)->Arg(5003)->Iterations(100);
-BENCHMARK(rows_bench<isa::PhaseOp::kLayerNorm>)->Arg(17)->Arg(100)->Arg(384)->Arg(768)->Arg(1023)->Arg(2048)->Arg(5003)->Iterations(100);
+BENCHMARK(rows_bench<isa::PhaseOp::kSoftmax>)
+    ->Arg(17)
+    ->Arg(100)
+    ->Arg(384)
+    ->Arg(768)
+    ->Arg(1023)
+    ->Arg(2048)
+    ->Arg(5003)
+    ->Iterations(100);
+BENCHMARK(rows_bench<isa::PhaseOp::kLayerNorm>)
+    ->Arg(17)
+    ->Arg(100)
+    ->Arg(384)
+    ->Arg(768)
+    ->Arg(1023)
+    ->Arg(2048)
+    ->Arg(5003)
+    ->Iterations(100);
 
 }  // namespace
 }  // namespace tilewright::vm::cpu

@@ -12,9 +12,21 @@ enum class Group { kEnd, kLoads, kStores, kArithmetic, kOperands, kMath, kLanewi
 // f32 functions that run on vectors (math_f32.h); their f64 forms run lane by lane in libm.
 consteval bool is_vector_math(StripOp op) {
   switch (op) {
-    case StripOp::kExp: case StripOp::kExp2: case StripOp::kExpm1: case StripOp::kLog: case StripOp::kLog2:
-    case StripOp::kLog10: case StripOp::kLog1p: case StripOp::kSin: case StripOp::kCos: case StripOp::kTanh:
-    case StripOp::kErf: case StripOp::kSigmoid: case StripOp::kGelu: case StripOp::kGeluTanh: case StripOp::kSilu:
+    case StripOp::kExp:
+    case StripOp::kExp2:
+    case StripOp::kExpm1:
+    case StripOp::kLog:
+    case StripOp::kLog2:
+    case StripOp::kLog10:
+    case StripOp::kLog1p:
+    case StripOp::kSin:
+    case StripOp::kCos:
+    case StripOp::kTanh:
+    case StripOp::kErf:
+    case StripOp::kSigmoid:
+    case StripOp::kGelu:
+    case StripOp::kGeluTanh:
+    case StripOp::kSilu:
     case StripOp::kPow:
       return true;
     default:
@@ -25,12 +37,28 @@ consteval bool is_vector_math(StripOp op) {
 consteval bool is_lanewise(StripOp op, Lane lane) {
   const bool is_float = lane == Lane::kF32 || lane == Lane::kF64;
   switch (op) {
-    case StripOp::kTan: case StripOp::kAsin: case StripOp::kAcos: case StripOp::kAtan: case StripOp::kSinh:
-    case StripOp::kCosh: case StripOp::kAsinh: case StripOp::kAcosh: case StripOp::kAtanh: case StripOp::kErfc:
-    case StripOp::kErfinv: case StripOp::kLgamma: case StripOp::kDigamma: case StripOp::kPow: case StripOp::kAtan2:
-    case StripOp::kHypot: case StripOp::kNextAfter: case StripOp::kMod: case StripOp::kRem:
+    case StripOp::kTan:
+    case StripOp::kAsin:
+    case StripOp::kAcos:
+    case StripOp::kAtan:
+    case StripOp::kSinh:
+    case StripOp::kCosh:
+    case StripOp::kAsinh:
+    case StripOp::kAcosh:
+    case StripOp::kAtanh:
+    case StripOp::kErfc:
+    case StripOp::kErfinv:
+    case StripOp::kLgamma:
+    case StripOp::kDigamma:
+    case StripOp::kPow:
+    case StripOp::kAtan2:
+    case StripOp::kHypot:
+    case StripOp::kNextAfter:
+    case StripOp::kMod:
+    case StripOp::kRem:
       return true;
-    case StripOp::kFloorDiv: case StripOp::kTruncDiv:
+    case StripOp::kFloorDiv:
+    case StripOp::kTruncDiv:
       return !is_float;
     default:
       return is_vector_math(op);
@@ -39,13 +67,19 @@ consteval bool is_lanewise(StripOp op, Lane lane) {
 
 consteval Group group_of(StripOp op, isa::StripShape shape, Lane lane) {
   switch (shape) {
-    case isa::StripShape::kEnd: return Group::kEnd;
-    case isa::StripShape::kLoad: return Group::kLoads;
-    case isa::StripShape::kStore: return Group::kStores;
-    case isa::StripShape::kReduce: return Group::kReductions;
-    case isa::StripShape::kTernary: return Group::kOperands;
+    case isa::StripShape::kEnd:
+      return Group::kEnd;
+    case isa::StripShape::kLoad:
+      return Group::kLoads;
+    case isa::StripShape::kStore:
+      return Group::kStores;
+    case isa::StripShape::kReduce:
+      return Group::kReductions;
+    case isa::StripShape::kTernary:
+      return Group::kOperands;
     case isa::StripShape::kUnary:
-    case isa::StripShape::kBinary: break;
+    case isa::StripShape::kBinary:
+      break;
   }
   if (lane == Lane::kF32 && is_vector_math(op)) return Group::kMath;
   if (is_lanewise(op, lane)) return Group::kLanewise;
@@ -55,18 +89,18 @@ consteval Group group_of(StripOp op, isa::StripShape shape, Lane lane) {
 }  // namespace tilewright::vm::cpu::TW_LEVEL
 
 // TW_FILL_GROUP(group): the rows of strip_ops.def that belong to `group`, given to fill_lane<op, shape, lane>(tables).
-#define TW_FILL_GROUP_LANE(op, shape, lanes, lane, group)                    \
-  if constexpr ((lanes & 1u << static_cast<int>(lane)) != 0) {               \
+#define TW_FILL_GROUP_LANE(op, shape, lanes, lane, group)                                 \
+  if constexpr ((lanes & 1u << static_cast<int>(lane)) != 0) {                            \
     if constexpr (group_of(op, shape, lane) == group) fill_lane<op, shape, lane>(tables); \
   }
-#define TW_DEFINE_FILL_ROW(group)                                            \
-  namespace {                                                                \
-  template <StripOp op, isa::StripShape shape, unsigned lanes>               \
-  void fill_row(StripTables& tables) {                                       \
-    TW_FILL_GROUP_LANE(op, shape, lanes, Lane::kF32, group)                  \
-    TW_FILL_GROUP_LANE(op, shape, lanes, Lane::kI32, group)                  \
-    TW_FILL_GROUP_LANE(op, shape, lanes, Lane::kF64, group)                  \
-    TW_FILL_GROUP_LANE(op, shape, lanes, Lane::kI64, group)                  \
-    (void)tables;                                                            \
-  }                                                                          \
+#define TW_DEFINE_FILL_ROW(group)                              \
+  namespace {                                                  \
+  template <StripOp op, isa::StripShape shape, unsigned lanes> \
+  void fill_row(StripTables& tables) {                         \
+    TW_FILL_GROUP_LANE(op, shape, lanes, Lane::kF32, group)    \
+    TW_FILL_GROUP_LANE(op, shape, lanes, Lane::kI32, group)    \
+    TW_FILL_GROUP_LANE(op, shape, lanes, Lane::kF64, group)    \
+    TW_FILL_GROUP_LANE(op, shape, lanes, Lane::kI64, group)    \
+    (void)tables;                                              \
+  }                                                            \
   }

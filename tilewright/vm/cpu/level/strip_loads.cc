@@ -1,5 +1,5 @@
-// Handlers of the load operations: unit strips, strided elements (gathered to staging memory first), one element for all,
-// and iota. Tail twins read only the elements of the tail; lanes beyond it hold zeros.
+// Handlers of the load operations: unit strips, strided elements (gathered to staging memory first), one element for
+// all, and iota. Tail twins read only the elements of the tail; lanes beyond it hold zeros.
 #include "tilewright/vm/cpu/level/strip_groups.h"
 #include "tilewright/vm/cpu/level/strip_memory.h"
 
@@ -62,7 +62,8 @@ struct LoadOne {
     } else {
       // One element, repeated to a vector of the storage type, so that every conversion is the vector one.
       unsigned char* staged = run.staging[0];
-      for (int i = 0; i < kLanes<T>; ++i) __builtin_memcpy(staged + i * static_cast<int>(sizeof(From)), p, sizeof(From));
+      for (int i = 0; i < kLanes<T>; ++i)
+        __builtin_memcpy(staged + i * static_cast<int>(sizeof(From)), p, sizeof(From));
       value = (f32x)load_as<From, T>(reinterpret_cast<const char*>(staged));
     }
     each(v, [&](f32x& x, int) TW_LAMBDA { x = value; });
@@ -104,7 +105,8 @@ void fill_lane(StripTables& tables) {
     constexpr Handler far = handler<LoadUnit<From, lane, Way::kFar>>;
     tables.set(isa::strip_opcode(op, lane, isa::kUnit), handler<LoadUnit<From, lane, Way::kPlain>>,
                handler<LoadUnit<From, lane, Way::kTail>>, far, far);
-    tables.set(isa::strip_opcode(op, lane, isa::kStrided), handler<LoadStrided<From, lane, false>>, handler<LoadStrided<From, lane, true>>);
+    tables.set(isa::strip_opcode(op, lane, isa::kStrided), handler<LoadStrided<From, lane, false>>,
+               handler<LoadStrided<From, lane, true>>);
     tables.set(isa::strip_opcode(op, lane, isa::kOne), handler<LoadOne<From, lane>>);
   }
 }

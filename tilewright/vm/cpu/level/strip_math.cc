@@ -9,18 +9,30 @@ namespace {
 
 template <StripOp op>
 TW_INLINE f32x function(f32x x) {
-  if constexpr (op == StripOp::kExp) return exp(x);
-  else if constexpr (op == StripOp::kExp2) return exp2(x);
-  else if constexpr (op == StripOp::kExpm1) return expm1(x);
-  else if constexpr (op == StripOp::kLog) return log(x);
-  else if constexpr (op == StripOp::kLog2) return log2(x);
-  else if constexpr (op == StripOp::kLog10) return log10(x);
-  else if constexpr (op == StripOp::kLog1p) return log1p(x);
-  else if constexpr (op == StripOp::kTanh) return tanh(x);
-  else if constexpr (op == StripOp::kErf) return erf(x);
-  else if constexpr (op == StripOp::kSigmoid) return sigmoid(x);
-  else if constexpr (op == StripOp::kGelu) return gelu(x);
-  else if constexpr (op == StripOp::kGeluTanh) return gelu_tanh(x);
+  if constexpr (op == StripOp::kExp)
+    return exp(x);
+  else if constexpr (op == StripOp::kExp2)
+    return exp2(x);
+  else if constexpr (op == StripOp::kExpm1)
+    return expm1(x);
+  else if constexpr (op == StripOp::kLog)
+    return log(x);
+  else if constexpr (op == StripOp::kLog2)
+    return log2(x);
+  else if constexpr (op == StripOp::kLog10)
+    return log10(x);
+  else if constexpr (op == StripOp::kLog1p)
+    return log1p(x);
+  else if constexpr (op == StripOp::kTanh)
+    return tanh(x);
+  else if constexpr (op == StripOp::kErf)
+    return erf(x);
+  else if constexpr (op == StripOp::kSigmoid)
+    return sigmoid(x);
+  else if constexpr (op == StripOp::kGelu)
+    return gelu(x);
+  else if constexpr (op == StripOp::kGeluTanh)
+    return gelu_tanh(x);
   else {
     static_assert(op == StripOp::kSilu, "a vector function without a handler");
     return silu(x);
@@ -53,8 +65,10 @@ struct Angle {
     each(v, [&](f32x& x, int) TW_LAMBDA { small &= (i32x)(abs(x) < f32(kLargeAngle)); });
     if (any(~small)) [[unlikely]] {
       stage(run, v);
-      if constexpr (kCosine) change_lanes<CosineLane, float>(run, kStripElements<Lane::kF32>);
-      else change_lanes<SineLane, float>(run, kStripElements<Lane::kF32>);
+      if constexpr (kCosine)
+        change_lanes<CosineLane, float>(run, kStripElements<Lane::kF32>);
+      else
+        change_lanes<SineLane, float>(run, kStripElements<Lane::kF32>);
       unstage(run, v);
       return;
     }
@@ -88,13 +102,15 @@ struct Power {
 
 template <StripOp op, Lane lane, int form>
 void set_power(StripTables& tables) {
-  tables.set(isa::strip_opcode(op, lane, form), handler<Power<op, lane, form, Way::kPlain>>, handler<Power<op, lane, form, Way::kTail>>);
+  tables.set(isa::strip_opcode(op, lane, form), handler<Power<op, lane, form, Way::kPlain>>,
+             handler<Power<op, lane, form, Way::kTail>>);
 }
 
 template <StripOp op, isa::StripShape shape, Lane lane>
 void fill_lane(StripTables& tables) {
   if constexpr (op == StripOp::kPow) {
-    set_power<op, lane, 0>(tables), set_power<op, lane, 1>(tables), set_power<op, lane, 2>(tables), set_power<op, lane, 3>(tables);
+    set_power<op, lane, 0>(tables), set_power<op, lane, 1>(tables), set_power<op, lane, 2>(tables),
+        set_power<op, lane, 3>(tables);
   } else if constexpr (op == StripOp::kSin || op == StripOp::kCos) {
     tables.set(isa::strip_opcode(op, lane), handler<Angle<op>>);
   } else {

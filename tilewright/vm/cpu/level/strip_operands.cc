@@ -18,20 +18,34 @@ template <StripOp op, typename T>
 TW_INLINE auto binary_float(VecOf<T> a, VecOf<T> b) {
   using Vec = VecOf<T>;
   using Mask = MaskOf<T>;
-  if constexpr (op == StripOp::kAdd) return (Vec)(a + b);
-  else if constexpr (op == StripOp::kSub) return (Vec)(a - b);
-  else if constexpr (op == StripOp::kMul) return (Vec)(a * b);
-  else if constexpr (op == StripOp::kDiv) return (Vec)(a / b);
-  else if constexpr (op == StripOp::kFloorDiv) return floor(a / b);
-  else if constexpr (op == StripOp::kTruncDiv) return trunc(a / b);
-  else if constexpr (op == StripOp::kMax) return max_with_nan<T>(a, b);
-  else if constexpr (op == StripOp::kMin) return min_with_nan<T>(a, b);
-  else if constexpr (op == StripOp::kFmax) return select((Mask)(b != b), a, max_or_second(a, b));
-  else if constexpr (op == StripOp::kFmin) return select((Mask)(b != b), a, min_or_second(a, b));
-  else if constexpr (op == StripOp::kCopySign) return copy_sign(a, b);
-  else if constexpr (op == StripOp::kEq) return (Mask)(a == b);
-  else if constexpr (op == StripOp::kNe) return (Mask)(a != b);
-  else if constexpr (op == StripOp::kLt) return (Mask)(a < b);
+  if constexpr (op == StripOp::kAdd)
+    return (Vec)(a + b);
+  else if constexpr (op == StripOp::kSub)
+    return (Vec)(a - b);
+  else if constexpr (op == StripOp::kMul)
+    return (Vec)(a * b);
+  else if constexpr (op == StripOp::kDiv)
+    return (Vec)(a / b);
+  else if constexpr (op == StripOp::kFloorDiv)
+    return floor(a / b);
+  else if constexpr (op == StripOp::kTruncDiv)
+    return trunc(a / b);
+  else if constexpr (op == StripOp::kMax)
+    return max_with_nan<T>(a, b);
+  else if constexpr (op == StripOp::kMin)
+    return min_with_nan<T>(a, b);
+  else if constexpr (op == StripOp::kFmax)
+    return select((Mask)(b != b), a, max_or_second(a, b));
+  else if constexpr (op == StripOp::kFmin)
+    return select((Mask)(b != b), a, min_or_second(a, b));
+  else if constexpr (op == StripOp::kCopySign)
+    return copy_sign(a, b);
+  else if constexpr (op == StripOp::kEq)
+    return (Mask)(a == b);
+  else if constexpr (op == StripOp::kNe)
+    return (Mask)(a != b);
+  else if constexpr (op == StripOp::kLt)
+    return (Mask)(a < b);
   else {
     static_assert(op == StripOp::kLe, "a binary operation of float lanes without a handler");
     return (Mask)(a <= b);
@@ -43,23 +57,34 @@ TW_INLINE VecOf<T> binary_integer(VecOf<T> a, VecOf<T> b) {
   using Vec = VecOf<T>;
   using Unsigned = typename VectorOf<T>::Unsigned;
   constexpr int kBits = static_cast<int>(sizeof(T)) * 8;
-  if constexpr (op == StripOp::kAdd) return (Vec)((Unsigned)a + (Unsigned)b);
-  else if constexpr (op == StripOp::kSub) return (Vec)((Unsigned)a - (Unsigned)b);
-  else if constexpr (op == StripOp::kMul) return (Vec)((Unsigned)a * (Unsigned)b);
-  else if constexpr (op == StripOp::kMax) return select((Vec)(a > b), a, b);
-  else if constexpr (op == StripOp::kMin) return select((Vec)(a < b), a, b);
-  else if constexpr (op == StripOp::kBitAnd) return a & b;
-  else if constexpr (op == StripOp::kBitOr) return a | b;
-  else if constexpr (op == StripOp::kBitXor) return a ^ b;
+  if constexpr (op == StripOp::kAdd)
+    return (Vec)((Unsigned)a + (Unsigned)b);
+  else if constexpr (op == StripOp::kSub)
+    return (Vec)((Unsigned)a - (Unsigned)b);
+  else if constexpr (op == StripOp::kMul)
+    return (Vec)((Unsigned)a * (Unsigned)b);
+  else if constexpr (op == StripOp::kMax)
+    return select((Vec)(a > b), a, b);
+  else if constexpr (op == StripOp::kMin)
+    return select((Vec)(a < b), a, b);
+  else if constexpr (op == StripOp::kBitAnd)
+    return a & b;
+  else if constexpr (op == StripOp::kBitOr)
+    return a | b;
+  else if constexpr (op == StripOp::kBitXor)
+    return a ^ b;
   else if constexpr (op == StripOp::kShiftLeft) {
     const Vec fits = (Vec)((Unsigned)b < (Unsigned)splat<T>(kBits));
     return (Vec)((Unsigned)a << (Unsigned)(b & splat<T>(kBits - 1))) & fits;
   } else if constexpr (op == StripOp::kShiftRight) {
     const Vec fits = (Vec)((Unsigned)b < (Unsigned)splat<T>(kBits));
     return a >> select(fits, b, splat<T>(kBits - 1));
-  } else if constexpr (op == StripOp::kEq) return (Vec)(a == b);
-  else if constexpr (op == StripOp::kNe) return (Vec)(a != b);
-  else if constexpr (op == StripOp::kLt) return (Vec)(a < b);
+  } else if constexpr (op == StripOp::kEq)
+    return (Vec)(a == b);
+  else if constexpr (op == StripOp::kNe)
+    return (Vec)(a != b);
+  else if constexpr (op == StripOp::kLt)
+    return (Vec)(a < b);
   else {
     static_assert(op == StripOp::kLe, "a binary operation of integer lanes without a handler");
     return (Vec)(a <= b);
@@ -93,9 +118,12 @@ struct Binary {
     }
     each(v, [&](f32x& x, int k) TW_LAMBDA {
       const VecOf<T> own = (VecOf<T>)x, other = operand.get(run, k);
-      const VecOf<T> left = (form & isa::kReversed) != 0 ? other : own, right = (form & isa::kReversed) != 0 ? own : other;
-      if constexpr (kIsFloat<lane>) x = (f32x)binary_float<op, T>(left, right);
-      else x = (f32x)binary_integer<op, T>(left, right);
+      const VecOf<T> left = (form & isa::kReversed) != 0 ? other : own,
+                     right = (form & isa::kReversed) != 0 ? own : other;
+      if constexpr (kIsFloat<lane>)
+        x = (f32x)binary_float<op, T>(left, right);
+      else
+        x = (f32x)binary_integer<op, T>(left, right);
     });
   }
 };

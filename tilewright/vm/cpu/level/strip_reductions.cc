@@ -1,6 +1,6 @@
-// Handlers of the Reduce operations. v stays as it is. Where the accumulator's mask is 0 the strip is folded to one vector
-// at its address (a row reduction); where it is set every element has its own accumulator (a column reduction), in memory
-// that is padded to whole strips.
+// Handlers of the Reduce operations. v stays as it is. Where the accumulator's mask is 0 the strip is folded to one
+// vector at its address (a row reduction); where it is set every element has its own accumulator (a column reduction),
+// in memory that is padded to whole strips.
 #include "tilewright/vm/cpu/level/reduction.h"
 #include "tilewright/vm/cpu/level/strip_groups.h"
 
@@ -9,14 +9,22 @@ namespace {
 
 consteval ReduceKind kind_of(StripOp op) {
   switch (op) {
-    case StripOp::kAccSum: return ReduceKind::kSum;
-    case StripOp::kAccProd: return ReduceKind::kProd;
-    case StripOp::kAccMax: return ReduceKind::kMax;
-    case StripOp::kAccMin: return ReduceKind::kMin;
-    case StripOp::kAccOr: return ReduceKind::kOr;
-    case StripOp::kAccAnd: return ReduceKind::kAnd;
-    case StripOp::kAccSumSquare: return ReduceKind::kSumSquare;
-    default: throw "a reduce operation without a handler";
+    case StripOp::kAccSum:
+      return ReduceKind::kSum;
+    case StripOp::kAccProd:
+      return ReduceKind::kProd;
+    case StripOp::kAccMax:
+      return ReduceKind::kMax;
+    case StripOp::kAccMin:
+      return ReduceKind::kMin;
+    case StripOp::kAccOr:
+      return ReduceKind::kOr;
+    case StripOp::kAccAnd:
+      return ReduceKind::kAnd;
+    case StripOp::kAccSumSquare:
+      return ReduceKind::kSumSquare;
+    default:
+      throw "a reduce operation without a handler";
   }
 }
 

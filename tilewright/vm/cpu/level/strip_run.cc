@@ -1,5 +1,5 @@
-// Starts strip programs, holds the handler tables, and implements End, which moves to the next strip. The tables are filled
-// once, before the level's table is handed out, and never change.
+// Starts strip programs, holds the handler tables, and implements End, which moves to the next strip. The tables are
+// filled once, before the level's table is handed out, and never change.
 #include "tilewright/vm/cpu/level/strip_groups.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
@@ -21,7 +21,7 @@ void end_strip(Cursor& cursor, StripRun* run, Vectors&) {
     cursor.ip = nullptr;
     return;
   }
-  if (cursor.offset + kStripElements<lane> > run->end) {
+  if (cursor.offset + kStripElements < lane >> run->end) {
     begin_tail<lane>(*run, cursor.offset);
     cursor.table = static_cast<const TableEntry*>(run->tail_table);
   }
@@ -35,10 +35,10 @@ void start(StripRun& run, std::uint64_t offset, const TableEntry* table) {
 }
 #else
 template <Lane lane>
-__attribute__((noinline)) void end_strip(const Word*, StripRun* run, std::uint64_t offset, const HandlerEntry* table, Word, f32x v0,
-                                         f32x v1, f32x v2, f32x v3, f32x v4, f32x v5, f32x v6, f32x v7) {
+__attribute__((noinline)) void end_strip(const Word*, StripRun* run, std::uint64_t offset, const HandlerEntry* table,
+                                         Word, f32x v0, f32x v1, f32x v2, f32x v3, f32x v4, f32x v5, f32x v6, f32x v7) {
   offset += kStripElements<lane>;
-  if (offset + kStripElements<lane> > run->end) [[unlikely]] {
+  if (offset + kStripElements < lane >> run->end) [[unlikely]] {
     if (offset >= run->end) return;
     begin_tail<lane>(*run, offset);
     table = static_cast<const HandlerEntry*>(run->tail_table);
@@ -58,7 +58,7 @@ TW_INLINE void start(StripRun& run, std::uint64_t offset, const TableEntry* tabl
 template <Lane lane>
 void run_lane(StripRun& run, std::uint64_t first, Reach reach) {
   const TableEntry* table = reach == Reach::kNear ? tables.plain : reach == Reach::kFar ? tables.far : tables.streaming;
-  if (first + kStripElements<lane> > run.end) {
+  if (first + kStripElements < lane >> run.end) {
     begin_tail<lane>(run, first);
     table = tables.tail;
   }
@@ -93,10 +93,14 @@ void run_strip_range(const Word* code, StripRun& run, std::int64_t first, std::i
   run.tail_table = tables.tail;
   run.end = static_cast<std::uint64_t>(first + count);
   const auto lane = static_cast<Lane>(*code >> 3 & 3);
-  if (isa::lane_bytes(lane) == 4) run_lane<Lane::kF32>(run, static_cast<std::uint64_t>(first), reach);
-  else run_lane<Lane::kF64>(run, static_cast<std::uint64_t>(first), reach);
+  if (isa::lane_bytes(lane) == 4)
+    run_lane<Lane::kF32>(run, static_cast<std::uint64_t>(first), reach);
+  else
+    run_lane<Lane::kF64>(run, static_cast<std::uint64_t>(first), reach);
 }
 
-void run_strip(const Word* code, StripRun& run, std::int64_t count) { run_strip_range(code, run, 0, count, Reach::kNear); }
+void run_strip(const Word* code, StripRun& run, std::int64_t count) {
+  run_strip_range(code, run, 0, count, Reach::kNear);
+}
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

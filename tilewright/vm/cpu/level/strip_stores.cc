@@ -1,5 +1,5 @@
-// Handlers of the store operations: unit strips and strided elements (scattered from staging memory). Tail twins write only
-// the elements of the tail; streaming twins store unit strips of the lane type past the cache.
+// Handlers of the store operations: unit strips and strided elements (scattered from staging memory). Tail twins write
+// only the elements of the tail; streaming twins store unit strips of the lane type past the cache.
 #include "tilewright/vm/cpu/level/strip_groups.h"
 #include "tilewright/vm/cpu/level/strip_memory.h"
 
@@ -19,7 +19,8 @@ template <typename To, Lane lane>
 TW_INLINE void stage(StripRun& run, Vectors& v) {
   using T = ElementOf<lane>;
   char* staged = reinterpret_cast<char*>(run.staging[0]);
-  each(v, [&](f32x& x, int k) TW_LAMBDA { store_as<To, T>(staged + k * kLanes<T> * static_cast<int>(sizeof(To)), (VecOf<T>)x); });
+  each(v, [&](f32x& x, int k)
+              TW_LAMBDA { store_as<To, T>(staged + k * kLanes<T> * static_cast<int>(sizeof(To)), (VecOf<T>)x); });
 }
 
 template <typename To, Lane lane, Way way>
@@ -63,7 +64,8 @@ void fill_lane(StripTables& tables) {
   using To = StorageOf<op>;
   constexpr Way kStreamWay = kSame<To, ElementOf<lane>> ? Way::kStreaming : Way::kPlain;
   tables.set(isa::strip_opcode(op, lane, isa::kUnit), handler<StoreUnit<To, lane, Way::kPlain>>,
-             handler<StoreUnit<To, lane, Way::kTail>>, handler<StoreUnit<To, lane, Way::kPlain>>, handler<StoreUnit<To, lane, kStreamWay>>);
+             handler<StoreUnit<To, lane, Way::kTail>>, handler<StoreUnit<To, lane, Way::kPlain>>,
+             handler<StoreUnit<To, lane, kStreamWay>>);
   tables.set(isa::strip_opcode(op, lane, isa::kStrided), handler<StoreStrided<To, lane, false>>,
              handler<StoreStrided<To, lane, true>>);
 }

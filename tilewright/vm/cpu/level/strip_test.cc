@@ -12,21 +12,25 @@ struct StripCase {
   std::vector<Word> code;
   DType from, operand, to;
   std::int64_t from_stride, operand_a_stride, operand_b_stride, to_stride;  // 0: one element
-  double allowed_ulps = 0;  // of float results
+  double allowed_ulps = 0;                                                  // of float results
   Lane result = Lane::kF32;
 };
 
 // The inputs of element i, for messages.
 std::string inputs_of(const StripCase& c, const TestMemory& from, const TestMemory& a, std::int64_t i) {
   std::string text;
-  visit(c.from, [&]<typename T>() { text = fmt::format("; v = {}", static_cast<double>(from.get<T>(i * c.from_stride / byte_size(c.from)))); });
-  visit(c.operand, [&]<typename T>() { text += fmt::format(", a = {}", static_cast<double>(a.get<T>(i * c.operand_a_stride / byte_size(c.operand)))); });
+  visit(c.from, [&]<typename T>() {
+    text = fmt::format("; v = {}", static_cast<double>(from.get<T>(i * c.from_stride / byte_size(c.from))));
+  });
+  visit(c.operand, [&]<typename T>() {
+    text += fmt::format(", a = {}", static_cast<double>(a.get<T>(i * c.operand_a_stride / byte_size(c.operand))));
+  });
   return text;
 }
 
 template <typename Inputs>
-void expect_equal(const StripCase& c, const std::string& where, const TestMemory& expected, const TestMemory& actual, std::int64_t count,
-                  Inputs inputs) {
+void expect_equal(const StripCase& c, const std::string& where, const TestMemory& expected, const TestMemory& actual,
+                  std::int64_t count, Inputs inputs) {
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t at = i * c.to_stride / byte_size(c.to);
     const bool floats = is_float(c.to);
@@ -41,26 +45,33 @@ void expect_equal(const StripCase& c, const std::string& where, const TestMemory
         distance = a == e || (std::isnan(a) && std::isnan(e)) ? 0 : 1e30;
         values = fmt::format("{} instead of {}", a, e);
       } else {
-        distance = std::memcmp(actual.data() + at * byte_size(c.to), expected.data() + at * byte_size(c.to), sizeof(T)) == 0 ? 0 : 1e30;
-        if constexpr (!std::is_same_v<T, bool>) values = fmt::format("{} instead of {}", actual.get<T>(at), expected.get<T>(at));
+        distance =
+            std::memcmp(actual.data() + at * byte_size(c.to), expected.data() + at * byte_size(c.to), sizeof(T)) == 0
+                ? 0
+                : 1e30;
+        if constexpr (!std::is_same_v<T, bool>)
+          values = fmt::format("{} instead of {}", actual.get<T>(at), expected.get<T>(at));
       }
     });
-    ASSERT_LE(distance, floats ? c.allowed_ulps : 0.0) << where << ", element " << i << " of " << count << ": " << values << inputs(i);
+    ASSERT_LE(distance, floats ? c.allowed_ulps : 0.0)
+        << where << ", element " << i << " of " << count << ": " << values << inputs(i);
   }
 }
 
 void run_case(const StripCase& c, std::int64_t count, std::int64_t misalign, std::mt19937_64& random) {
-  const auto bytes = [&](std::int64_t stride, DType dtype) { return stride * std::max<std::int64_t>(count - 1, 0) + byte_size(dtype); };
+  const auto bytes = [&](std::int64_t stride, DType dtype) {
+    return stride * std::max<std::int64_t>(count - 1, 0) + byte_size(dtype);
+  };
   TestMemory from(bytes(c.from_stride, c.from), misalign), a(bytes(c.operand_a_stride, c.operand), misalign),
       b(bytes(c.operand_b_stride, c.operand), misalign);
   fill(from, c.from, random), fill(a, c.operand, random), fill(b, c.operand, random);
-  const isa::Program program = one_instruction(
-      isa::MapFields{1, std::max<std::int64_t>(count, 1)}, {}, count,
-      {{isa::Space::kBuffer, c.from, 0, 0, c.from_stride, {}},
-       {isa::Space::kBuffer, c.operand, 1, 0, c.operand_a_stride, {}},
-       {isa::Space::kBuffer, c.operand, 2, 0, c.operand_b_stride, {}},
-       {isa::Space::kBuffer, c.to, 3, 0, c.to_stride, {}}},
-      {{isa::PhaseOp::kStrip, c.code, {}}}, {from.size(), a.size(), b.size(), bytes(c.to_stride, c.to)});
+  const isa::Program program = one_instruction(isa::MapFields{1, std::max<std::int64_t>(count, 1)}, {}, count,
+                                               {{isa::Space::kBuffer, c.from, 0, 0, c.from_stride, {}},
+                                                {isa::Space::kBuffer, c.operand, 1, 0, c.operand_a_stride, {}},
+                                                {isa::Space::kBuffer, c.operand, 2, 0, c.operand_b_stride, {}},
+                                                {isa::Space::kBuffer, c.to, 3, 0, c.to_stride, {}}},
+                                               {{isa::PhaseOp::kStrip, c.code, {}}},
+                                               {from.size(), a.size(), b.size(), bytes(c.to_stride, c.to)});
   expect_valid(program);
   TestMemory expected(bytes(c.to_stride, c.to), misalign);
   std::memset(expected.data(), 0x5a, static_cast<std::size_t>(expected.size()));
@@ -88,19 +99,27 @@ void sweep(const StripCase& c) {
 }
 
 bool gives_mask(StripOp op) {
-  return (op >= StripOp::kEq && op <= StripOp::kLe) || op == StripOp::kToMask || op == StripOp::kIsNan || op == StripOp::kIsInf ||
-         op == StripOp::kIsFinite;
+  return (op >= StripOp::kEq && op <= StripOp::kLe) || op == StripOp::kToMask || op == StripOp::kIsNan ||
+         op == StripOp::kIsInf || op == StripOp::kIsFinite;
 }
-bool takes_mask(StripOp op) { return op == StripOp::kSelect || op == StripOp::kFromMask || op == StripOp::kStoreBool; }
-Lane integer_lane(Lane lane) { return isa::lane_bytes(lane) == 4 ? Lane::kI32 : Lane::kI64; }
-Lane float_lane(Lane lane) { return isa::lane_bytes(lane) == 4 ? Lane::kF32 : Lane::kF64; }
+bool takes_mask(StripOp op) {
+  return op == StripOp::kSelect || op == StripOp::kFromMask || op == StripOp::kStoreBool;
+}
+Lane integer_lane(Lane lane) {
+  return isa::lane_bytes(lane) == 4 ? Lane::kI32 : Lane::kI64;
+}
+Lane float_lane(Lane lane) {
+  return isa::lane_bytes(lane) == 4 ? Lane::kF32 : Lane::kF64;
+}
 
-// Where both round once the results are equal. f32 vector functions may be off by 3; f64 functions are libm's, or formulas of
-// our own on both sides, whose cancellations differ.
+// Where both round once the results are equal. f32 vector functions may be off by 3; f64 functions are libm's, or
+// formulas of our own on both sides, whose cancellations differ.
 double allowed(StripOp op, Lane lane) {
   const isa::StripShape shape = isa::kStripFacts[static_cast<std::size_t>(op)].shape;
-  const bool sums = shape == isa::StripShape::kUnary && (op <= StripOp::kTrunc || op >= StripOp::kNot || op == StripOp::kRelu);
-  const bool rounds_once = shape != isa::StripShape::kUnary && op != StripOp::kPow && op != StripOp::kAtan2 && op != StripOp::kHypot;
+  const bool sums =
+      shape == isa::StripShape::kUnary && (op <= StripOp::kTrunc || op >= StripOp::kNot || op == StripOp::kRelu);
+  const bool rounds_once =
+      shape != isa::StripShape::kUnary && op != StripOp::kPow && op != StripOp::kAtan2 && op != StripOp::kHypot;
   if (sums || rounds_once) return 0;
   return lane == Lane::kF32 ? 3.0 : 64.0;
 }
@@ -108,7 +127,15 @@ double allowed(StripOp op, Lane lane) {
 StripCase arithmetic_case(const isa::StripInfo& info, Lane lane, int form) {
   const DType dtype = lane_dtype(lane);
   const std::int64_t bytes = byte_size(dtype);
-  StripCase c{fmt::format("{}.{} form {}", info.text, to_string(dtype), form), {}, dtype, dtype, dtype, bytes, bytes, bytes, bytes};
+  StripCase c{fmt::format("{}.{} form {}", info.text, to_string(dtype), form),
+              {},
+              dtype,
+              dtype,
+              dtype,
+              bytes,
+              bytes,
+              bytes,
+              bytes};
   c.code.push_back(isa::strip_word(lane_load(lane), lane, 0, 0));
   if (takes_mask(info.op)) c.code.push_back(isa::strip_word(StripOp::kToMask, lane));
   c.code.push_back(isa::strip_word(info.op, lane, form, 1, 2));
@@ -145,9 +172,15 @@ void sweep_shape(isa::StripShape shape) {
   }
 }
 
-TEST(Strip, UnaryOperationsEqualTheReference) { sweep_shape(isa::StripShape::kUnary); }
-TEST(Strip, BinaryOperationsEqualTheReference) { sweep_shape(isa::StripShape::kBinary); }
-TEST(Strip, TernaryOperationsEqualTheReference) { sweep_shape(isa::StripShape::kTernary); }
+TEST(Strip, UnaryOperationsEqualTheReference) {
+  sweep_shape(isa::StripShape::kUnary);
+}
+TEST(Strip, BinaryOperationsEqualTheReference) {
+  sweep_shape(isa::StripShape::kBinary);
+}
+TEST(Strip, TernaryOperationsEqualTheReference) {
+  sweep_shape(isa::StripShape::kTernary);
+}
 
 TEST(Strip, LoadsConvertFromEveryTypeInEveryForm) {
   for (const isa::StripInfo& info : isa::all_strips()) {
@@ -159,8 +192,15 @@ TEST(Strip, LoadsConvertFromEveryTypeInEveryForm) {
       for (const std::int64_t stride : {bytes, 3 * bytes, std::int64_t{0}}) {
         const int form = stride == bytes ? isa::kUnit : stride == 0 ? isa::kOne : isa::kStrided;
         sweep({fmt::format("{} to {} stride {}", info.text, to_string(lane_dtype(lane)), stride),
-               {isa::strip_word(info.op, lane, form, 0), isa::strip_word(lane_store(lane), lane, 0, 3), isa::strip_word(StripOp::kEnd, lane)},
-               facts.dtype, DType::kF32, lane_dtype(lane), stride, 4, 4, lane_size});
+               {isa::strip_word(info.op, lane, form, 0), isa::strip_word(lane_store(lane), lane, 0, 3),
+                isa::strip_word(StripOp::kEnd, lane)},
+               facts.dtype,
+               DType::kF32,
+               lane_dtype(lane),
+               stride,
+               4,
+               4,
+               lane_size});
         if (HasFatalFailure()) return;
       }
     }
@@ -173,12 +213,15 @@ TEST(Strip, IotaCountsAlongRowsInEveryLane) {
     for (const std::int64_t step : {1, 0, -3}) {
       for (const std::int64_t n : {1, 17, 200, 300}) {
         const int form = step == 1 ? isa::kUnit : step == 0 ? isa::kOne : isa::kStrided;
-        const isa::Program program = one_instruction(
-            isa::MapFields{2, 128}, {3}, n,
-            {{isa::Space::kIota, DType::kI64, 0, -7, step, {1000}}, {isa::Space::kBuffer, lane_dtype(lane), 0, 0, bytes, {n * bytes}}},
-            {{isa::PhaseOp::kStrip,
-              {isa::strip_word(StripOp::kLoadIota, lane, form, 0), isa::strip_word(lane_store(lane), lane, 0, 1), isa::strip_word(StripOp::kEnd, lane)}, {}}},
-            {3 * n * bytes});
+        const isa::Program program =
+            one_instruction(isa::MapFields{2, 128}, {3}, n,
+                            {{isa::Space::kIota, DType::kI64, 0, -7, step, {1000}},
+                             {isa::Space::kBuffer, lane_dtype(lane), 0, 0, bytes, {n * bytes}}},
+                            {{isa::PhaseOp::kStrip,
+                              {isa::strip_word(StripOp::kLoadIota, lane, form, 0),
+                               isa::strip_word(lane_store(lane), lane, 0, 1), isa::strip_word(StripOp::kEnd, lane)},
+                              {}}},
+                            {3 * n * bytes});
         expect_valid(program);
         TestMemory expected(3 * n * bytes);
         run_on(reference(), program, {&expected});
@@ -205,8 +248,8 @@ TEST(Strip, StoresConvertToEveryTypeInEveryForm) {
         if (takes_mask(info.op)) code.push_back(isa::strip_word(StripOp::kToMask, lane));
         code.push_back(isa::strip_word(info.op, lane, stride == bytes ? isa::kUnit : isa::kStrided, 3));
         code.push_back(isa::strip_word(StripOp::kEnd, lane));
-        sweep({fmt::format("{} from {} stride {}", info.text, to_string(lane_dtype(lane)), stride), code, lane_dtype(lane), DType::kF32,
-               facts.dtype, lane_size, 4, 4, stride});
+        sweep({fmt::format("{} from {} stride {}", info.text, to_string(lane_dtype(lane)), stride), code,
+               lane_dtype(lane), DType::kF32, facts.dtype, lane_size, 4, 4, stride});
         if (HasFatalFailure()) return;
       }
     }

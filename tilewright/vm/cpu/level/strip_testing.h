@@ -1,5 +1,5 @@
-// For tests of strips, rows and columns: writes instructions and runs them on every level that this machine has, beside the
-// reference machine. Memory has canary bytes around it, so that a store beyond the ends shows as a difference.
+// For tests of strips, rows and columns: writes instructions and runs them on every level that this machine has, beside
+// the reference machine. Memory has canary bytes around it, so that a store beyond the ends shows as a difference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,12 +53,14 @@ isa::Program one_instruction(const Fields& fields, const std::vector<std::int64_
     words.push_back(isa::StreamHead::pack(stream.space, stream.dtype, stream.buffer));
     words.push_back(static_cast<Word>(stream.offset));
     words.push_back(static_cast<Word>(stream.inner_stride));
-    for (std::size_t d = 0; d < dims.size(); ++d) words.push_back(d < stream.strides.size() ? static_cast<Word>(stream.strides[d]) : 0);
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      words.push_back(d < stream.strides.size() ? static_cast<Word>(stream.strides[d]) : 0);
   }
   for (const TestPhase& phase : phases) {
     std::uint16_t operands[6] = {};
     for (std::size_t i = 0; i < phase.operands.size(); ++i) operands[i] = phase.operands[i];
-    words.push_back(Word{static_cast<std::uint16_t>(phase.op)} | Word{phase.code.size()} << 16 | Word{operands[0]} << 32 | Word{operands[1]} << 48);
+    words.push_back(Word{static_cast<std::uint16_t>(phase.op)} | Word{phase.code.size()} << 16 |
+                    Word{operands[0]} << 32 | Word{operands[1]} << 48);
     words.push_back(Word{operands[2]} | Word{operands[3]} << 16 | Word{operands[4]} << 32 | Word{operands[5]} << 48);
     words.insert(words.end(), phase.code.begin(), phase.code.end());
   }
@@ -87,7 +89,9 @@ class TestMemory {
   std::byte* data() { return reinterpret_cast<std::byte*>(bytes_.data() + begin_); }
   const std::byte* data() const { return reinterpret_cast<const std::byte*>(bytes_.data() + begin_); }
   template <typename T>
-  T* as() { return reinterpret_cast<T*>(data()); }
+  T* as() {
+    return reinterpret_cast<T*>(data());
+  }
   template <typename T>
   T get(std::int64_t i) const {
     T value;
@@ -95,7 +99,9 @@ class TestMemory {
     return value;
   }
   template <typename T>
-  void set(std::int64_t i, T value) { std::memcpy(data() + i * static_cast<std::int64_t>(sizeof value), &value, sizeof value); }
+  void set(std::int64_t i, T value) {
+    std::memcpy(data() + i * static_cast<std::int64_t>(sizeof value), &value, sizeof value);
+  }
   bool intact() const {
     for (std::size_t i = 0; i < bytes_.size(); ++i) {
       if ((i < begin_ || i >= begin_ + static_cast<std::size_t>(size_)) && bytes_[i] != 0xa5) return false;
@@ -154,7 +160,8 @@ inline StripOp lane_store(Lane lane) {
 
 // Numbers of every size, and the special ones.
 inline double random_number(std::mt19937_64& random, bool integer) {
-  static constexpr double kSpecial[] = {0.0, -0.0, 1.0, -1.0, 2.0, -3.0, 0.5, 1e-40, 3e38, -1e10, 7.0, 127.0, -129.0, 33000.0, 70000.0};
+  static constexpr double kSpecial[] = {0.0,  -0.0,  1.0, -1.0,  2.0,    -3.0,    0.5,    1e-40,
+                                        3e38, -1e10, 7.0, 127.0, -129.0, 33000.0, 70000.0};
   const auto pick = random() % 16;
   if (pick == 0) return kSpecial[random() % 15];
   const double unit = static_cast<double>(random() >> 11) * 0x1p-53;
@@ -169,10 +176,15 @@ inline void fill(TestMemory& memory, DType dtype, std::mt19937_64& random) {
   for (std::int64_t i = 0; i < count; ++i) {
     const double x = random_number(random, !is_float(dtype));
     visit(dtype, [&]<typename T>() {
-      if constexpr (std::is_same_v<T, bool>) memory.set<std::uint8_t>(i, random() % 2 != 0 ? 1 : 0);
-      else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) memory.set<T>(i, T(static_cast<float>(x)));
-      else if constexpr (std::is_floating_point_v<T>) memory.set<T>(i, static_cast<T>(x));
-      else memory.set<T>(i, static_cast<T>(random() % 8 == 0 ? static_cast<std::int64_t>(random()) : static_cast<std::int64_t>(std::fmod(x, 1e6))));
+      if constexpr (std::is_same_v<T, bool>)
+        memory.set<std::uint8_t>(i, random() % 2 != 0 ? 1 : 0);
+      else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        memory.set<T>(i, T(static_cast<float>(x)));
+      else if constexpr (std::is_floating_point_v<T>)
+        memory.set<T>(i, static_cast<T>(x));
+      else
+        memory.set<T>(i, static_cast<T>(random() % 8 == 0 ? static_cast<std::int64_t>(random())
+                                                          : static_cast<std::int64_t>(std::fmod(x, 1e6))));
     });
   }
 }
@@ -186,10 +198,13 @@ double ulps(T actual, double expected) {
   if (std::isinf(rounded) || std::isinf(actual)) {
     // next to the limit, one rounds to infinity and the other does not
     const T largest = std::numeric_limits<T>::max();
-    return std::fabs(std::isinf(rounded) ? actual : rounded) == largest && std::signbit(rounded) == std::signbit(actual) ? 1 : 1e30;
+    return std::fabs(std::isinf(rounded) ? actual : rounded) == largest && std::signbit(rounded) == std::signbit(actual)
+               ? 1
+               : 1e30;
   }
   const T magnitude = std::fabs(rounded);
-  const double ulp = static_cast<double>(std::nextafter(magnitude, static_cast<T>(INFINITY))) - static_cast<double>(magnitude);
+  const double ulp =
+      static_cast<double>(std::nextafter(magnitude, static_cast<T>(INFINITY))) - static_cast<double>(magnitude);
   return std::fabs(static_cast<double>(actual) - expected) / ulp;
 }
 

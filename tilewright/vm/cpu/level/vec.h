@@ -1,7 +1,7 @@
 // Vectors of one level: f32x, i32x, f64x, i64x hold kVectorBytes each. They are the compiler's generic vectors, so that
 // + - * / < == & | ^ and ?: work on them at every level; what has no operator (fused multiply-add, rounding, masked
-// loads) comes from vec_avx512.h, vec_avx2.h or vec_portable.h. A comparison gives a lane mask: i32x or i64x, all bits set
-// where true. Every function is always inlined: nothing here may be emitted out of line.
+// loads) comes from vec_avx512.h, vec_avx2.h or vec_portable.h. A comparison gives a lane mask: i32x or i64x, all bits
+// set where true. Every function is always inlined: nothing here may be emitted out of line.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,40 @@ typedef std::int64_t i64x __attribute__((vector_size(kVectorBytes), may_alias));
 typedef std::uint64_t u64x __attribute__((vector_size(kVectorBytes), may_alias));
 
 // Element type -> vector type, mask type, unsigned vector type.
-template <typename T> struct VectorOf;
-template <> struct VectorOf<float> { using Vec = f32x; using Mask = i32x; using Unsigned = u32x; using UnsignedElement = std::uint32_t; };
-template <> struct VectorOf<std::int32_t> { using Vec = i32x; using Mask = i32x; using Unsigned = u32x; using UnsignedElement = std::uint32_t; };
-template <> struct VectorOf<double> { using Vec = f64x; using Mask = i64x; using Unsigned = u64x; using UnsignedElement = std::uint64_t; };
-template <> struct VectorOf<std::int64_t> { using Vec = i64x; using Mask = i64x; using Unsigned = u64x; using UnsignedElement = std::uint64_t; };
-template <typename T> using VecOf = typename VectorOf<T>::Vec;
-template <typename T> using MaskOf = typename VectorOf<T>::Mask;
+template <typename T>
+struct VectorOf;
+template <>
+struct VectorOf<float> {
+  using Vec = f32x;
+  using Mask = i32x;
+  using Unsigned = u32x;
+  using UnsignedElement = std::uint32_t;
+};
+template <>
+struct VectorOf<std::int32_t> {
+  using Vec = i32x;
+  using Mask = i32x;
+  using Unsigned = u32x;
+  using UnsignedElement = std::uint32_t;
+};
+template <>
+struct VectorOf<double> {
+  using Vec = f64x;
+  using Mask = i64x;
+  using Unsigned = u64x;
+  using UnsignedElement = std::uint64_t;
+};
+template <>
+struct VectorOf<std::int64_t> {
+  using Vec = i64x;
+  using Mask = i64x;
+  using Unsigned = u64x;
+  using UnsignedElement = std::uint64_t;
+};
+template <typename T>
+using VecOf = typename VectorOf<T>::Vec;
+template <typename T>
+using MaskOf = typename VectorOf<T>::Mask;
 
 template <typename T>
 inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
@@ -56,23 +83,51 @@ template <typename T>
 TW_INLINE VecOf<T> splat(T value) {
   return value - (VecOf<T>){};  // the compiler's broadcast; keeps -0 and nan
 }
-TW_INLINE f32x f32(float value) { return splat<float>(value); }
-TW_INLINE i32x i32(std::int32_t value) { return splat<std::int32_t>(value); }
-TW_INLINE f64x f64(double value) { return splat<double>(value); }
-TW_INLINE i64x i64(std::int64_t value) { return splat<std::int64_t>(value); }
+TW_INLINE f32x f32(float value) {
+  return splat<float>(value);
+}
+TW_INLINE i32x i32(std::int32_t value) {
+  return splat<std::int32_t>(value);
+}
+TW_INLINE f64x f64(double value) {
+  return splat<double>(value);
+}
+TW_INLINE i64x i64(std::int64_t value) {
+  return splat<std::int64_t>(value);
+}
 
 // mask ? a : b, bit by bit of the mask's lanes.
-TW_INLINE f32x select(i32x mask, f32x a, f32x b) { return mask ? a : b; }
-TW_INLINE i32x select(i32x mask, i32x a, i32x b) { return mask ? a : b; }
-TW_INLINE f64x select(i64x mask, f64x a, f64x b) { return mask ? a : b; }
-TW_INLINE i64x select(i64x mask, i64x a, i64x b) { return mask ? a : b; }
+TW_INLINE f32x select(i32x mask, f32x a, f32x b) {
+  return mask ? a : b;
+}
+TW_INLINE i32x select(i32x mask, i32x a, i32x b) {
+  return mask ? a : b;
+}
+TW_INLINE f64x select(i64x mask, f64x a, f64x b) {
+  return mask ? a : b;
+}
+TW_INLINE i64x select(i64x mask, i64x a, i64x b) {
+  return mask ? a : b;
+}
 
-TW_INLINE f32x abs(f32x x) { return (f32x)((i32x)x & i32(0x7fffffff)); }
-TW_INLINE f64x abs(f64x x) { return (f64x)((i64x)x & i64(0x7fffffffffffffff)); }
-TW_INLINE i32x sign_bit(f32x x) { return (i32x)x & i32(INT32_MIN); }
-TW_INLINE i64x sign_bit(f64x x) { return (i64x)x & i64(INT64_MIN); }
-TW_INLINE f32x copy_sign(f32x magnitude, f32x sign) { return (f32x)((i32x)abs(magnitude) | sign_bit(sign)); }
-TW_INLINE f64x copy_sign(f64x magnitude, f64x sign) { return (f64x)((i64x)abs(magnitude) | sign_bit(sign)); }
+TW_INLINE f32x abs(f32x x) {
+  return (f32x)((i32x)x & i32(0x7fffffff));
+}
+TW_INLINE f64x abs(f64x x) {
+  return (f64x)((i64x)x & i64(0x7fffffffffffffff));
+}
+TW_INLINE i32x sign_bit(f32x x) {
+  return (i32x)x & i32(INT32_MIN);
+}
+TW_INLINE i64x sign_bit(f64x x) {
+  return (i64x)x & i64(INT64_MIN);
+}
+TW_INLINE f32x copy_sign(f32x magnitude, f32x sign) {
+  return (f32x)((i32x)abs(magnitude) | sign_bit(sign));
+}
+TW_INLINE f64x copy_sign(f64x magnitude, f64x sign) {
+  return (f64x)((i64x)abs(magnitude) | sign_bit(sign));
+}
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL
 
