@@ -106,6 +106,12 @@ nb::dict Border::weights() const {
   return out;
 }
 
+std::vector<std::uintptr_t> Border::weight_addresses() const {
+  std::vector<std::uintptr_t> addresses;
+  for (const WeightInput& weight : weights_) addresses.push_back(weight.address());
+  return addresses;
+}
+
 void bind_border(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<Border>(module, "Border", "Calls of torch into one compiled graph: arguments in, results out.")
@@ -124,6 +130,7 @@ void bind_border(nb::module_& module) {
       .def("finish", &Border::finish, "use_oracle"_a = false)
       .def("refresh", &Border::refresh, "Counts every parameter as changed at the next call.")
       .def("weights", &Border::weights, "The parameters of the last call, by the name of their graph input.")
+      .def_prop_ro("weight_addresses", &Border::weight_addresses)
       .def("trim", [](const Border& self) { if (self.session() != nullptr) self.session()->trim(); })
       .def_prop_ro("plan", [](const Border& self) {
         return self.session() == nullptr ? std::string() : print(*self.session()->plan().graph);

@@ -89,6 +89,7 @@ class Border {
   void finish(bool use_oracle);
   void refresh();
   nb::dict weights() const;  // graph input name -> value, of the parameters of the last call
+  std::vector<std::uintptr_t> weight_addresses() const;
   runtime::Session* session() const { return session_.get(); }
 
   nb::list call(nb::list arguments) const;

@@ -6,6 +6,7 @@
 
 NB_MODULE(_core, module) {
   module.doc() = "Bindings of the Tilewright library.";
+  nanobind::set_leak_warnings(false);  // records of compiled graphs may outlive the interpreter's teardown
   tilewright::python::register_errors();
   tilewright::python::bind_dims(module);
   tilewright::python::bind_tensors(module);

@@ -19,6 +19,7 @@ class WeightInput {
   void read(nb::handle tensor, DType dtype, runtime::TensorArg& arg);
   void set_packed() { packed_ = true; }       // identity and version are needed
   Tensor value(std::string_view name) const;  // a view of the tensor of the last call, which it keeps alive
+  std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(known_.data); }
   void refresh();                             // counts the content as changed
 
  private:

@@ -8,7 +8,7 @@ from typing import Any
 from torch._dynamo.backends.common import aot_autograd
 from torch.fx import GraphModule
 
-from .compiler import Settings, compile_module
+from .compiler import CompiledGraph, Settings, attach, compile_module
 from .decompositions import decomposition_table
 
 __all__ = ["compile_graph"]
@@ -25,10 +25,10 @@ def compile_graph(
     if mode not in (None, "default"):
         raise ValueError(f"the tilewright backend has no mode {mode!r}")
     settings = Settings.read(options)
-    backend_id = str(getattr(module, "_backend_id", "graph"))
+    graphs: list[CompiledGraph] = []
 
     def compiler(kind: str) -> Callable[[GraphModule, Sequence[Any]], Any]:
-        return lambda graph, _: compile_module(graph, kind, backend_id, settings)
+        return lambda graph, _: compile_module(graph, kind, settings, graphs)
 
     backend = aot_autograd(
         fw_compiler=compiler("forward"),
@@ -37,4 +37,6 @@ def compile_graph(
         decompositions=decomposition_table(),
         keep_inference_input_mutations=True,
     )
-    return backend(module, example_inputs)
+    call = backend(module, example_inputs)
+    attach(call, graphs)
+    return call

@@ -119,13 +119,16 @@ class Outputs:
 class BorderBuilder:
     """Lowers one FX graph and builds its _core.Border."""
 
-    def __init__(self, module: GraphModule, static_inputs: Sequence[int], name: str, use_oracle: bool = False) -> None:
+    def __init__(
+        self, module: GraphModule, static_inputs: Sequence[int], num_tokens: int, use_oracle: bool = False
+    ) -> None:
+        self.num_tokens = num_tokens
         self.use_oracle = use_oracle
         self.module = module
         self.host_calls = HostCalls()
         self.arguments = Arguments()
         self.outputs = Outputs()
-        self.lowering = Lowering(module, self.host_calls, _core.Graph(name), arguments=self.arguments)
+        self.lowering = Lowering(module, self.host_calls, _core.Graph("graph"), arguments=self.arguments)
         self.static_inputs = frozenset(static_inputs)
 
     def build(self) -> _core.Border:
@@ -135,6 +138,9 @@ class BorderBuilder:
                 self.arguments.owners.setdefault(storage_of(fake), node)
         placeholders = [node for node in self.module.graph.nodes if node.op == "placeholder"]
         for position, node in enumerate(placeholders):
+            if position < self.num_tokens:
+                self.lowering.values[node] = None  # orders effects: host calls keep their order anyway
+                continue
             self.arguments.add(self.lowering, node, position, position in self.static_inputs)
         self.arguments.add_scalars(self.lowering)
         output = self.lowering.run_nodes()
@@ -152,7 +158,9 @@ class BorderBuilder:
             self.outputs.rows.append(("add_constant", (result,)))
             return
         fake = result.meta.get("val")
-        if isinstance(fake, torch.Tensor):
+        if self.lowering.values.get(result, fake) is None:
+            self.outputs.rows.append(("add_constant", (None,)))
+        elif isinstance(fake, torch.Tensor):
             self.add_tensor(result, fake)
         elif is_symbolic(fake):
             self.add_number(fake)

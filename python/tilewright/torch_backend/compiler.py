@@ -46,7 +46,6 @@ class CompiledGraph:
     """One graph given to the backend: how it runs, and what explain() says of it."""
 
     kind: str  # inference, forward or backward
-    backend_id: str
     num_nodes: int
     text: str = ""
     whole_on_torch: str = ""  # the reason, if torch runs all of it
@@ -95,6 +94,22 @@ class Records:
 RECORDS = Records()
 
 
+def innermost(function: Any) -> Any:
+    """The function under Dynamo's wrappers, which do not keep attributes."""
+    while hasattr(function, "_torchdynamo_orig_callable"):
+        function = function._torchdynamo_orig_callable
+    return function
+
+
+def attach(call: Any, graphs: list[CompiledGraph]) -> None:
+    """Notes on a compiled function which graphs it runs; a backward graph joins the list at the first backward pass."""
+    innermost(call).tilewright_graphs = graphs
+
+
+def attached(call: Any) -> list[CompiledGraph]:
+    return getattr(innermost(call), "tilewright_graphs", [])
+
+
 def boxed(graph: CompiledGraph) -> Call:
     """The callable that AOTAutograd gets: one list of arguments, which it empties."""
     run = graph.run
@@ -105,7 +120,6 @@ def boxed(graph: CompiledGraph) -> Call:
         return results
 
     call._boxed_call = True  # type: ignore[attr-defined]
-    call.tilewright_graph = graph  # type: ignore[attr-defined]
     return call
 
 
@@ -119,21 +133,25 @@ def on_torch(graph: CompiledGraph, module: GraphModule) -> Call:
     return call
 
 
-def compile_module(module: GraphModule, kind: str, backend_id: str, settings: Settings) -> Call:
-    """Compiles one AOT graph. What the library cannot express runs on torch, unless settings.fallback is "error"."""
-    graph = CompiledGraph(kind, backend_id, len(module.graph.nodes))
+def compile_module(module: GraphModule, kind: str, settings: Settings, graphs: list[CompiledGraph]) -> Call:
+    """Compiles one AOT graph and appends its record to `graphs`.
+
+    What the library cannot express runs on torch, unless settings.fallback is "error".
+    """
+    graph = CompiledGraph(kind, len(module.graph.nodes))
     RECORDS.add(graph)
+    graphs.append(graph)
     if kind == "backward":
         graph.whole_on_torch = "backward graphs run on torch"
         graph.run = on_torch(graph, module)
         return boxed(graph)
-    builder = BorderBuilder(module, static_inputs(), backend_id, settings.engine == "oracle")
+    builder = BorderBuilder(module, *static_inputs(), settings.engine == "oracle")
     try:
         graph.border = graph.run = builder.build()
         graph.builder = builder
         graph.host_calls = builder.host_calls
         graph.text = str(builder.lowering.graph)
-    except (NotRepresentable, UnknownExpression) as error:
+    except (NotRepresentable, UnknownExpression, NotImplementedError) as error:
         graph.whole_on_torch = str(error)
         graph.run = on_torch(graph, module)
     refuse_fallbacks(graph, settings)
@@ -150,8 +168,10 @@ def refuse_fallbacks(graph: CompiledGraph, settings: Settings) -> None:
         raise NotImplementedError(f"ops without a lowering: {listed}")
 
 
-def static_inputs() -> list[int]:
-    """Positions of the arguments that are parameters or buffers."""
+def static_inputs() -> tuple[list[int], int]:
+    """Positions of the arguments that are parameters or buffers, and how many leading arguments are effect tokens."""
     context = torch._guards.TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
-    return list(metadata.static_input_indices) if metadata is not None else []
+    if metadata is None:
+        return [], 0
+    return list(metadata.static_input_indices), len(metadata.tokens)

@@ -85,6 +85,18 @@ def _while_loop(
     return [c.wrap(result, value.dtype) for result, value in zip(results, carried, strict=True)]
 
 
+@lowers(higher_order.with_effects)
+def _with_effects(c: Lowering, _: Any, target: Any, *__: Any, **___: Any) -> list[Any]:
+    """An op with an effect: it runs on torch, in the order of the graph; its token is None, as torch passes it."""
+    from .host_calls import check_functional
+
+    assert c.node is not None
+    check_functional(target)
+    fakes = list(c.fake[1:])
+    arguments = (c.node.args[2:], c.node.kwargs)
+    return [None, *c.host_calls.call(c, target, arguments, [] if fakes == [None] else fakes, "it has an effect")]
+
+
 @lowers("_local_scalar_dense", "item")
 def _item(c: Lowering, x: Value) -> Any:
     fake = c.fake

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .compiler import RECORDS, CompiledGraph
+from .compiler import RECORDS, CompiledGraph, attached, innermost
 
 
 @dataclass
@@ -44,11 +44,7 @@ def describe(graph: CompiledGraph) -> str:
 
 def explain(compiled: Any = None) -> Explanation:
     """Graphs, breaks, kernels and fallbacks of a compiled function or module; of everything alive if None is given."""
-    records = RECORDS.all()
-    if compiled is None:
-        return Explanation(records)
-    names, breaks = backend_ids(compiled)
-    return Explanation([graph for graph in records if graph.backend_id in names], breaks)
+    return Explanation(RECORDS.all()) if compiled is None else Explanation(*compiled_graphs(compiled))
 
 
 def graphs_of(compiled: Any) -> list[CompiledGraph]:
@@ -58,42 +54,62 @@ def graphs_of(compiled: Any) -> list[CompiledGraph]:
     return graphs
 
 
-def codes_of(compiled: Any) -> list[tuple[types.CodeType, dict[str, Any]]]:
-    """Code objects that Dynamo compiled for a function or a module and its children."""
-    original = getattr(compiled, "_orig_mod", None) or getattr(compiled, "_torchdynamo_orig_callable", None) or compiled
-    modules = list(original.modules()) if isinstance(original, torch.nn.Module) else []
-    functions = [module.forward for module in modules] if modules else [original]
-    found = []
-    for function in functions:
-        function = getattr(function, "_torchdynamo_orig_callable", function)
-        function = getattr(function, "__func__", function)
-        if isinstance(function, types.FunctionType):
-            found.append((function.__code__, function.__globals__))
-    return found
+@dataclass(frozen=True)
+class Frame:
+    """A code object that Dynamo may have compiled. torch shares the code that calls one of its own modules among all of
+    them, so there a graph counts only if it reads a parameter of `module`."""
+
+    code: types.CodeType
+    scope: dict[str, Any] = field(hash=False, compare=False)
+    module: torch.nn.Module | None = None
 
 
-def backend_ids(compiled: Any) -> tuple[set[str], int]:
-    """Names of the compiled graphs that the function's bytecode calls, and how many graph breaks were met."""
+def frames_of(compiled: Any) -> list[Frame]:
+    """Frames of a compiled function, or of a compiled module and its children."""
+    module = getattr(compiled, "_orig_mod", None)
+    if module is None:
+        return frame_of(innermost(compiled))
+    frames = [frame for child in module.modules() for frame in frame_of(innermost(child.forward))]
+    shared = innermost(compiled.forward)
+    return frames + [Frame(frame.code, frame.scope, module) for frame in frame_of(shared)]
+
+
+def frame_of(function: Any) -> list[Frame]:
+    function = getattr(function, "__func__", function)
+    return [Frame(function.__code__, function.__globals__)] if isinstance(function, types.FunctionType) else []
+
+
+def compiled_graphs(compiled: Any) -> tuple[list[CompiledGraph], int]:
+    """The graphs that the bytecode of a compiled function calls, and how many graph breaks were met."""
     from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
-    names: set[str] = set()
+    graphs: dict[int, CompiledGraph] = {}
     breaks = 0
-    pending = codes_of(compiled)
+    pending = frames_of(compiled)
     seen = set()
     while pending:
-        code, scope = pending.pop()
-        if code in seen:
+        frame = pending.pop()
+        if frame.code in seen:
             continue
-        seen.add(code)
-        for entry in _debug_get_cache_entry_list(code):
+        seen.add(frame.code)
+        for entry in reversed(_debug_get_cache_entry_list(frame.code)):
             for name in entry.code.co_names:
-                if name.startswith("__compiled_fn"):
-                    names.add(name)
-                target = scope.get(name)
-                if name.startswith("__resume_at") and isinstance(target, types.FunctionType):
+                target = frame.scope.get(name)
+                if name.startswith("__compiled_fn") and reads_parameters_of(frame.module, attached(target)):
+                    graphs.update((id(graph), graph) for graph in attached(target))
+                elif name.startswith("__resume_at") and isinstance(target, types.FunctionType):
                     breaks += target.__code__ not in seen
-                    pending.append((target.__code__, target.__globals__))
-    return names, breaks
+                    pending += frame_of(target)
+    return list(graphs.values()), breaks
+
+
+def reads_parameters_of(module: torch.nn.Module | None, graphs: list[CompiledGraph]) -> bool:
+    """True if a graph reads a parameter or buffer of the module, or none of them reads any."""
+    if module is None:
+        return True
+    read = {address for graph in graphs if graph.border is not None for address in graph.border.weight_addresses}
+    own = {tensor.data_ptr() for tensor in (*module.parameters(), *module.buffers())}
+    return not read or bool(read & own)
 
 
 def refresh(compiled: Any) -> None:

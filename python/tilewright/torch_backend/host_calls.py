@@ -78,14 +78,21 @@ class HostCalls:
 
     def append(self, lowering: Lowering, node: Node, reason: str) -> Any:
         """Appends a host call for the node and returns its results."""
+        check_functional(node.target)
+        fake = node.meta.get("val")
+        fakes = list(fake) if isinstance(fake, (list, tuple)) else [fake]
+        values = self.call(lowering, node.target, (node.args, node.kwargs), fakes, reason)
+        return values if isinstance(fake, (list, tuple)) else values[0]
+
+    def call(self, lowering: Lowering, target: Any, arguments: Any, fakes: list[Any], reason: str) -> list[Any]:
+        """Appends a host call of `target` with the FX arguments (args, kwargs) and results like `fakes`."""
         from .lowering import NotRepresentable, Value, library_type
 
-        check_functional(node)
         inputs: list[Value] = []
 
         def slot_of(argument: Any) -> Any:
             if not isinstance(argument, Node):
-                return argument if not isinstance(argument, torch.SymInt) else lowering.argument(argument)
+                return lowering.argument(argument)
             value = lowering.value_of(argument)
             if isinstance(value, Dim):
                 inputs.append(lowering.scalar(value, torch.float64 if value.is_float else torch.int64))
@@ -96,31 +103,23 @@ class HostCalls:
             inputs.append(value)
             return Slot(len(inputs) - 1, "tensor")
 
-        flat, structure = tree_flatten((node.args, node.kwargs), is_leaf=lambda x: isinstance(x, (Node, GraphModule)))
-        arguments = [slot_of(item) for item in flat]
-        fake = node.meta.get("val")
-        fakes = list(fake) if isinstance(fake, (list, tuple)) else [fake]
-        if any(item is not None and not isinstance(item, torch.Tensor) for item in fakes):
-            raise NotRepresentable(f"{node.target} returns a number ({reason})")
-        types = [library_type(item) for item in fakes if item is not None]
+        flat, structure = tree_flatten(arguments, is_leaf=lambda x: isinstance(x, (Node, GraphModule)))
+        slots = [slot_of(item) for item in flat]
+        tensors = [item for item in fakes if item is not None]
+        if any(not isinstance(item, torch.Tensor) for item in tensors):
+            raise NotRepresentable(f"{target} returns a number ({reason})")
+        types = [library_type(item) for item in tensors]
         lowering.bound.update(symbol.name for symbol in lowering.late_symbols() if symbol.is_symbol)
-        function = HostFunction(str(node.target), node.target, arguments, structure, reason)  # type: ignore[arg-type]
-        self.functions.append(function)
-        results = lowering.graph.host_call(len(self.functions) - 1, [value.id for value in inputs], types, node.name)
-        wrapped = iter(
-            [
-                lowering.wrap(result, item.dtype)
-                for result, item in zip(results, [item for item in fakes if item is not None], strict=True)
-            ]
-        )
-        values = [None if item is None else next(wrapped) for item in fakes]
-        return values if isinstance(fake, (list, tuple)) else values[0]
+        self.functions.append(HostFunction(str(target), target, slots, structure, reason))
+        results = lowering.graph.host_call(len(self.functions) - 1, [x.id for x in inputs], types, lowering.label)
+        wrapped = iter([lowering.wrap(result, item.dtype) for result, item in zip(results, tensors, strict=True)])
+        return [None if item is None else next(wrapped) for item in fakes]
 
 
-def check_functional(node: Node) -> None:
+def check_functional(target: Any) -> None:
     """A host call must not write to its inputs."""
     from .lowering import NotRepresentable
 
-    schema = getattr(node.target, "_schema", None)
+    schema = getattr(target, "_schema", None)
     if schema is not None and schema.is_mutable:
-        raise NotRepresentable(f"{node.target} writes to its arguments")
+        raise NotRepresentable(f"{target} writes to its arguments")
