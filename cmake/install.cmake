@@ -23,6 +23,12 @@ target_link_libraries(tilewright INTERFACE Threads::Threads)
 target_include_directories(tilewright INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 add_library(tilewright::tilewright ALIAS tilewright)
 
+# For other languages: the C interface (runtime/c_api.h) in a shared library; everything else in it is hidden.
+add_library(tilewright_c SHARED EXCLUDE_FROM_ALL ${objects})
+set_target_properties(tilewright_c PROPERTIES LINKER_LANGUAGE CXX)
+target_link_libraries(tilewright_c PRIVATE Threads::Threads)
+install(TARGETS tilewright_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library OPTIONAL)
+
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
 install(TARGETS tilewright EXPORT tilewright ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(EXPORT tilewright NAMESPACE tilewright:: DESTINATION ${package_folder} COMPONENT library)

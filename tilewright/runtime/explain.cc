@@ -159,7 +159,9 @@ Explanation explain_plan(const Plan& plan, const BoundSizes& sizes) {
   out.nodes_after = live_nodes(graph);
   out.bytes_fused = sizes.bound() ? 0 : -1;
   for (const Step& step : plan.steps) {
-    for (const Slot slot : step.late) out.late_symbols.push_back(to_string(plan.dims.dim(slot)));
+    for (const Slot slot : step.late) {
+      if (plan.late_slots[slot]) out.late_symbols.push_back(to_string(plan.dims.dim(slot)));
+    }
     if (step.kind == StepKind::kView) {
       ++out.views;
     } else if (is_host_step(step.kind)) {

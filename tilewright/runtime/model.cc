@@ -48,6 +48,7 @@ Result<std::unique_ptr<Model>> Model::create(ModelContents contents, const Model
   SessionOptions session{.output_strides = contents.output_strides, .runner = options.runner, .machine = options.machine};
   model->output_strides_ = std::move(contents.output_strides);
   model->metadata_ = std::move(contents.metadata);
+  model->mapping_ = std::move(contents.mapping);
   TW_ASSIGN(model->session_, Session::compile(std::move(contents.graph), session));
   TW_TRY(model->bind(std::move(contents.weights)));
   return model;
@@ -170,7 +171,28 @@ Status Model::run(std::span<const TensorArg> inputs, std::span<const DimValue> s
   const std::shared_ptr<const Weights> held = weights();
   std::vector<TensorArg> all(held->inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) all[data_inputs_[i]] = inputs[i];
-  return session_->run(all, scalars, sink, host);
+  TW_TRY(session_->run(all, scalars, sink, host));
+  if (mapping_ != nullptr && !released_packed_.exchange(true, std::memory_order_relaxed)) release_packed(*held);
+  return {};
+}
+
+// A weight is read from its file once more only if it is packed again, so its pages need not stay beside the packed ones.
+void Model::release_packed(const Weights& weights) {
+  const Plan& plan = session_->plan();
+  for (const PackPlan& pack : plan.packs) {
+    const auto at = std::find(plan.inputs.begin(), plan.inputs.end(), pack.root);
+    if (at == plan.inputs.end()) continue;  // a constant
+    const Tensor& tensor = weights.tensors[static_cast<std::size_t>(at - plan.inputs.begin())];
+    if (tensor.owner() == mapping_) release_pages(tensor);
+  }
+}
+
+void Model::trim() {
+  session_->trim();
+  if (mapping_ == nullptr) return;
+  for (const Tensor& tensor : weights()->tensors) {
+    if (tensor.owner() == mapping_) release_pages(tensor);
+  }
 }
 
 Result<std::vector<Tensor>> Model::run(std::span<const Tensor> inputs, std::span<const DimValue> scalars, HostCalls* host) {

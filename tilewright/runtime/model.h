@@ -3,6 +3,8 @@
 // Thread-safe. A model whose graph writes to a weight (a buffer it keeps) runs one call at a time.
 #pragma once
 
+#include <atomic>
+
 #include "tilewright/runtime/model_file.h"
 #include "tilewright/runtime/session.h"
 
@@ -36,7 +38,7 @@ class Model {
   Status set_weight(const std::string& name, const Tensor& value) { return set_weights({{name, value}}); }
   Result<Tensor> weight(const std::string& name) const;
   Status save(const std::string& path) const;  // with the weights of now
-  void trim() { session_->trim(); }
+  void trim();
 
  private:
   struct Weights {
@@ -46,6 +48,7 @@ class Model {
   Model() = default;
   Status bind(std::map<std::string, Tensor> weights);
   std::shared_ptr<const Weights> weights() const;
+  void release_packed(const Weights& weights);
   std::unique_lock<std::mutex> alone_if_stateful() const;
   Result<std::size_t> weight_index(const std::string& name) const;
 
@@ -57,6 +60,8 @@ class Model {
   std::map<std::string, std::string> metadata_;
   mutable std::mutex weights_mutex_;
   std::shared_ptr<const Weights> weights_;
+  std::shared_ptr<void> mapping_;             // of the file that some weights lie in
+  std::atomic<bool> released_packed_{false};  // the pages of weights that are used packed
   mutable std::mutex state_mutex_;  // taken by calls if keeps_state_
 };
 

@@ -15,7 +15,11 @@ struct ModelContents {
   std::map<std::string, Tensor> weights;         // by the name of the graph input that each is the value of
   std::vector<std::vector<Dim>> output_strides;  // per output, in elements; empty: row-major
   std::map<std::string, std::string> metadata;   // free text of whoever saved the model
+  std::shared_ptr<void> mapping;                 // of read_model: the owner of the weights that lie in the file
 };
+
+// Gives the memory of a weight that lies in a mapped file back; the next read loads it again.
+void release_pages(const Tensor& mapped);
 
 // What is stored beside the graph; see ModelContents.
 struct ModelExtras {

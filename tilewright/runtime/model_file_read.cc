@@ -112,7 +112,7 @@ class ModelReader {
         TW_ASSIGN(const std::string_view text, head_.string("stride"));
         if (text.size() > kMaxExpressionBytes) return corrupt("a stride of {} characters", text.size());
         auto stride = parse_dim(text);
-        if (!stride.ok()) return std::move(stride).error().in("stride of an output");
+        if (!stride.ok()) return fail(ErrorKind::kParse, "stride of an output: {}", stride.error().message);
         strides.push_back(*stride);
       }
       out_.output_strides.push_back(std::move(strides));
@@ -183,7 +183,7 @@ class ModelReader {
     TW_ASSIGN(const std::string_view text, head_.string("graph"));
     if (head_.left().size() >= kAlignment || !all_zero(head_.left())) return corrupt("bytes behind the graph");
     auto graph = parse_graph(text, constants_);
-    if (!graph.ok()) return std::move(graph).error().in("graph");
+    if (!graph.ok()) return fail(ErrorKind::kParse, "graph: {}", graph.error().message);
     out_.graph = std::move(*graph);
     return {};
   }
@@ -268,7 +268,16 @@ Result<ModelContents> read_model(const std::string& path, const ReadOptions& opt
   const std::shared_ptr<void> mapping(memory, [size](void* at) { ::munmap(at, size); });
   auto contents = decode_model({static_cast<const std::byte*>(memory), size}, mapping, options);
   if (!contents.ok()) return std::move(contents).error().in(path);
+  contents->mapping = mapping;
   return contents;
+}
+
+void release_pages(const Tensor& mapped) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t end = (begin + static_cast<std::uintptr_t>(mapped.bytes())) / page * page;
+  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
 }  // namespace tilewright::runtime

@@ -59,7 +59,9 @@ class PlanPrinter {
     if (step.counts) text += " counting";
     text += fmt::format(" ({}) -> {}", values_text(plan, step.inputs), values_text(plan, step.outputs));
     if (step.pack != kNone) text += " packed";
-    for (const Slot slot : step.late) text += fmt::format(" binds {}", plan.dims.dim(slot));
+    for (const Slot slot : step.late) {
+      if (plan.late_slots[slot]) text += fmt::format(" binds {}", plan.dims.dim(slot));
+    }
     std::string released;
     for (const ValueId id : step.released) {
       if (id < plan.graph->num_values()) released += (released.empty() ? "" : " ") + plan.graph->value(id).name;
@@ -80,6 +82,8 @@ class PlanPrinter {
 };
 
 }  // namespace
+
+std::string plan_text(const Plan& plan) { return PlanPrinter().print(plan); }
 
 std::string_view to_string(StepKind kind) {
   switch (kind) {
