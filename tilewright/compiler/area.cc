@@ -62,7 +62,8 @@ class Lowering {
     for (NodeId id : region_.order()) TW_TRY(lower(region_.node(id)));
     for (ValueId value : region_.outputs()) {
       const std::uint16_t node = nodes_.at(value);
-      area_.outputs.push_back({node, region_.type(value).dtype, is_row_shape(region_.type(value).shape)});
+      const bool row = area_.nodes[node].row && is_row_shape(region_.type(value).shape);
+      area_.outputs.push_back({node, region_.type(value).dtype, row});
       area_.nodes[node].uses++;
     }
     for (const AreaNode& node : area_.nodes) area_.max_level = std::max(area_.max_level, node.level);
@@ -153,7 +154,7 @@ class Lowering {
 
   std::uint16_t wrapped(std::uint16_t node, DType dtype) {
     const auto wrap = wrap_of(dtype);
-    return wrap ? strip(*wrap, area_.nodes[node].lane, dtype, false, node) : node;
+    return wrap ? strip(*wrap, lane_of(dtype, area_.lane_width), dtype, false, node) : node;
   }
 
   Lane mask_lane() const { return area_.lane_width == 8 ? Lane::kI64 : Lane::kI32; }

@@ -48,6 +48,7 @@ class PlanBuilder {
       if (graph_->node(id).op == Op::kAssign) TW_TRY(add_step(id));
     }
     add_outputs();
+    collect_guards(*graph_, plan_->dims, plan_->guards);
     find_storage_orders();
     cut_segments();
     find_releases();

@@ -7,6 +7,7 @@
 
 #include "tilewright/compiler/area.h"
 #include "tilewright/graph/graph.h"
+#include "tilewright/runtime/guards.h"
 #include "tilewright/tensor/dim_program.h"
 
 namespace tilewright::runtime {
@@ -94,6 +95,7 @@ struct Plan {
   std::size_t num_graph_inputs = 0;
   std::vector<PlanOutput> outputs;
   std::vector<std::pair<std::uint32_t, Tensor>> constants;  // buffer, value
+  std::vector<Guard> guards;
   std::vector<Slot> scalar_slots;       // of graph.scalar_inputs(), in order
   std::vector<Slot> symbol_slots;       // every symbol in dims
   std::vector<bool> late_slots;         // per slot: depends on a late symbol

@@ -214,9 +214,11 @@ Status Runner::Call::bind_symbols(std::span<const TensorArg> inputs, std::span<c
 Status Runner::Call::evaluate_dims() {
   if (!plan_.has_late && !plan_.outer_symbols) {
     TW_TRY(plan_.dims.run(c_.dims));
-    return {};
+    return check_guards(plan_.guards, plan_.dims, c_.dims, {});
   }
-  return plan_.dims.run(c_.dims, {c_.known.get(), plan_.dims.size()});
+  const std::span<const bool> known{c_.known.get(), plan_.dims.size()};
+  TW_TRY(plan_.dims.run(c_.dims, known));
+  return check_guards(plan_.guards, plan_.dims, c_.dims, known);
 }
 
 Status Runner::Call::check_axes(std::span<const TensorArg> inputs) {

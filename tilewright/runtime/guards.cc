@@ -1,0 +1,156 @@
+#include "tilewright/runtime/guards.h"
+
+namespace tilewright::runtime {
+namespace {
+
+using Kind = Guard::Kind;
+
+class Collector {
+ public:
+  Collector(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards) : graph_(graph), dims_(dims), guards_(guards) {}
+
+  void run() {
+    for (NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      if (node.dead) continue;
+      if (node.op == Op::kFused) {
+        collect_guards(*node.regions[0], dims_, guards_);
+        continue;
+      }
+      name_ = node.outputs.empty() ? std::string(info(node.op).text) : graph_.value(node.outputs[0]).name;
+      visit(node);
+    }
+  }
+
+ private:
+  const Shape& shape(ValueId value) const { return graph_.type(value).shape; }
+  static Dim count(const Shape& shape) {
+    Dim total(1);
+    for (Dim dim : shape) total = total * dim;
+    return total;
+  }
+
+  void add(Kind kind, Dim value, Dim bound) {
+    if (kind == Kind::kAtMost) {
+      if (graph_.facts.less_equal(value, bound) == Answer::kYes) return;
+    } else if (graph_.facts.same(value, bound) == Answer::kYes || (kind == Kind::kEqualOrOne && graph_.facts.is_one(value) == Answer::kYes)) {
+      return;
+    }
+    const Guard guard{kind, dims_.add(value), dims_.add(bound), name_};
+    for (const Guard& other : guards_) {
+      if (other.kind == kind && other.value == guard.value && other.bound == guard.bound) return;
+    }
+    guards_.push_back(guard);
+  }
+
+  // Sizes aligned at the last axis, the last `skipped` of both left out.
+  void broadcast(const Shape& from, const Shape& to, std::size_t skipped = 0) {
+    for (std::size_t i = skipped; i < from.size(); ++i) add(Kind::kEqualOrOne, from[from.size() - 1 - i], to[to.size() - 1 - i]);
+  }
+
+  void equal(const Shape& a, const Shape& b) {
+    for (std::size_t axis = 0; axis < a.size() && axis < b.size(); ++axis) add(Kind::kEqual, a[axis], b[axis]);
+  }
+
+  void slice(const Node& node) {
+    const Shape& from = shape(node.inputs[0]);
+    const Dims &start = node.attrs.dims("start"), &stop = node.attrs.dims("stop");
+    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+      add(Kind::kAtMost, Dim(0), start[axis]);
+      add(Kind::kAtMost, start[axis], stop[axis]);
+      add(Kind::kAtMost, stop[axis], from[axis]);
+    }
+  }
+
+  void attention(const Node& node) {
+    const Shape &q = shape(node.inputs[0]), &k = shape(node.inputs[1]), &v = shape(node.inputs[2]);
+    add(Kind::kEqual, k[0], q[0]);
+    add(Kind::kEqual, v[0], q[0]);
+    add(Kind::kEqual, v[1], k[1]);
+    add(Kind::kEqual, v[2], k[2]);
+    add(Kind::kEqual, k[3], q[3]);
+    if (node.inputs.size() > 3) broadcast(shape(node.inputs[3]), {q[0], q[1], q[2], k[2]});
+  }
+
+  void visit(const Node& node) {
+    switch (node.op) {
+      case Op::kMatMul: {
+        const Shape &a = shape(node.inputs[0]), &b = shape(node.inputs[1]), &out = shape(node.outputs[0]);
+        add(Kind::kEqual, b[b.size() - 2], a.back());
+        broadcast(a, out, 2);
+        broadcast(b, out, 2);
+        return;
+      }
+      case Op::kExpand:
+        return broadcast(shape(node.inputs[0]), shape(node.outputs[0]));
+      case Op::kReshape:
+        return add(Kind::kEqual, count(shape(node.inputs[0])), count(shape(node.outputs[0])));
+      case Op::kSlice:
+        return slice(node);
+      case Op::kLayerNorm:
+      case Op::kRmsNorm: {
+        const Shape& x = shape(node.inputs[0]);
+        const Shape row(x.end() - static_cast<std::ptrdiff_t>(node.attrs.integer("num_axes")), x.end());
+        for (std::size_t i = 1; i < node.inputs.size(); ++i) equal(shape(node.inputs[i]), row);
+        return;
+      }
+      case Op::kAttention:
+        return attention(node);
+      case Op::kConcat:
+        for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+          for (std::size_t axis = 0; axis < shape(node.inputs[0]).size(); ++axis) {
+            if (static_cast<std::int64_t>(axis) == node.attrs.integer("axis")) continue;
+            add(Kind::kEqual, shape(node.inputs[i])[axis], shape(node.inputs[0])[axis]);
+          }
+        }
+        return;
+      case Op::kAssign:
+        return equal(shape(node.inputs[1]), shape(node.inputs[0]));
+      case Op::kTopK:
+        return add(Kind::kAtMost, node.attrs.dim("k"), shape(node.inputs[0])[static_cast<std::size_t>(node.attrs.integer("axis"))]);
+      default:
+        break;
+    }
+    if (info(node.op).op_class != OpClass::kElementwise) return;
+    for (ValueId input : node.inputs) broadcast(shape(input), shape(node.outputs[0]));
+  }
+
+  const Graph& graph_;
+  DimProgram& dims_;
+  std::vector<Guard>& guards_;
+  std::string name_;
+};
+
+std::string_view relation(Kind kind) {
+  return kind == Kind::kEqual ? "" : kind == Kind::kEqualOrOne ? "1 or " : "at most ";
+}
+
+}  // namespace
+
+void collect_guards(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards) { Collector(graph, dims, guards).run(); }
+
+Status check_guards(std::span<const Guard> guards, const DimProgram& program, std::span<const DimValue> dims, std::span<const bool> known) {
+  for (const Guard& guard : guards) {
+    const std::int64_t value = dims[guard.value].integer, bound = dims[guard.bound].integer;
+    const bool good = guard.kind == Kind::kAtMost ? value <= bound : value == bound || (guard.kind == Kind::kEqualOrOne && value == 1);
+    if (good) continue;
+    const auto is_known = [&](DimProgram::Slot slot) {
+      if (known.empty()) return true;
+      std::vector<Dim> symbols;
+      collect_symbols(program.dim(slot), symbols);
+      for (Dim symbol : symbols) {
+        for (DimProgram::Slot of : program.symbol_slots()) {
+          if (program.dim(of) == symbol && !known[of]) return false;
+        }
+      }
+      return true;
+    };
+    if (!is_known(guard.value) || !is_known(guard.bound)) continue;
+    const Dim what = program.dim(guard.value), limit = program.dim(guard.bound);
+    return fail(ErrorKind::kShapeMismatch, "'{}': sizes do not fit: {}{}, expected {}{}{}", guard.node, what,
+                what.constant() ? "" : fmt::format(" = {}", value), relation(guard.kind), limit, limit.constant() ? "" : fmt::format(" = {}", bound));
+  }
+  return {};
+}
+
+}  // namespace tilewright::runtime

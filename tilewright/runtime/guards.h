@@ -1,0 +1,25 @@
+// Guards: what inference could not decide about the sizes of a graph and its kernels rely on. Checked for every call as soon
+// as the sizes are known: a size that should fit another either is that size, or the call is an error that names both.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tilewright/graph/graph.h"
+#include "tilewright/tensor/dim_program.h"
+
+namespace tilewright::runtime {
+
+struct Guard {
+  enum class Kind : std::uint8_t { kEqual, kEqualOrOne, kAtMost };
+  Kind kind;
+  DimProgram::Slot value, bound;  // value == bound, value == bound or 1, value <= bound
+  std::string node;               // for the message
+};
+
+// Of every node in the graph and in its fused areas (other regions are graphs of plans of their own).
+void collect_guards(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards);
+// `known`: per slot, empty if all are.
+Status check_guards(std::span<const Guard> guards, const DimProgram& program, std::span<const DimValue> dims, std::span<const bool> known);
+
+}  // namespace tilewright::runtime
