@@ -1,4 +1,4 @@
-// merge_transposes, merge_reshapes, sink_reshapes and split_reduces.
+// merge_transposes, merge_reshapes and split_reduces.
 #include "tilewright/graph/testing.h"
 #include "tilewright/passes/pass.h"
 
@@ -11,10 +11,6 @@ void clean(Graph& graph, bool (*pass)(Graph&)) {
 }
 void transposes(Graph& graph) { clean(graph, merge_transposes); }
 void reshapes(Graph& graph) { clean(graph, merge_reshapes); }
-void sink(Graph& graph) {
-  sink_reshapes(graph);
-  clean(graph, merge_reshapes);
-}
 void unchanged(void (*pass)(Graph&), std::string_view text) { expect_pass(pass, text, text); }
 
 TEST(MergeTransposes, InversesCancel) {
@@ -78,64 +74,6 @@ TEST(SplitReduces, AxesApartAreReducedOneAfterTheOther) {
       a = reduce_sum(x) axes=[2] keepdim=1
       b = reduce_sum(a) axes=[0] keepdim=1
       y = reshape(b) shape=[B]
-      return y)");
-}
-
-TEST(SinkReshapes, ConsumersOfAReductionKeepItsAxes) {
-  expect_pass(sink, R"(
-      x: f32[B, L]
-      n = scalar() dtype=f32 value=3
-      r = reduce_sum(x) axes=[1] keepdim=1
-      s = reshape(r) shape=[B]
-      m = div(s, n)
-      q = sqrt(m)
-      k = reshape(q) shape=[B,1]
-      y = sub(x, k)
-      return y)",
-              R"(
-      x: f32[B, L]
-      n = scalar() dtype=f32 value=3
-      r = reduce_sum(x) axes=[1] keepdim=1
-      m = div(r, n)
-      q = sqrt(m)
-      y = sub(x, q)
-      return y)");
-}
-
-TEST(SinkReshapes, TwoReductionsMeet) {
-  expect_pass(sink, R"(
-      x: f32[B, L]
-      r = reduce_sum(x) axes=[1] keepdim=1
-      a = reshape(r) shape=[B]
-      s = reduce_max(x) axes=[1] keepdim=1
-      b = reshape(s) shape=[B]
-      y = div(a, b)
-      return y)",
-              R"(
-      x: f32[B, L]
-      r = reduce_sum(x) axes=[1] keepdim=1
-      s = reduce_max(x) axes=[1] keepdim=1
-      d = div(r, s)
-      y = reshape(d) shape=[B]
-      return y)");
-}
-
-TEST(SinkReshapes, AReshapeThatRegroupsStays) {
-  unchanged(sink, R"(
-      x: f32[B, 6, L]
-      r = reduce_sum(x) axes=[2] keepdim=1
-      s = reshape(r) shape=[B*6]
-      y = sqrt(s)
-      return y)");
-}
-
-TEST(SinkReshapes, ABroadcastAfterTheReshapeStays) {
-  unchanged(sink, R"(
-      x: f32[B, L]
-      z: f32[C, B]
-      r = reduce_sum(x) axes=[1] keepdim=1
-      s = reshape(r) shape=[B]
-      y = add(z, s)
       return y)");
 }
 

@@ -47,7 +47,7 @@ class ModelGraph {
     const Shape shape = graph_->type(a).shape;
     const DType dtype = graph_->type(a).dtype;
     const auto rank = static_cast<std::int64_t>(shape.size());
-    switch (below(12)) {
+    switch (below(13)) {
       case 0:
       case 1:
         return try_op(kUnary[below(std::size(kUnary))], {a});
@@ -81,6 +81,14 @@ class ModelGraph {
         }
         return try_op(Op::kReshape, {a}, {{"shape", with_unit}});
       }
+      case 11:
+        if (below(3) != 0) break;
+        if (rank == 3 && shape[2] == Dim(8)) {
+          const Shape regrouped = below(2) == 0 ? Shape{shape[0] * shape[1], 8} : Shape{shape[0], shape[1], 2, 4};
+          return try_op(Op::kReshape, {a}, {{"shape", regrouped}});
+        }
+        if (rank == 2 || rank == 4) return try_op(Op::kReshape, {a}, {{"shape", graph_->type(0).shape}});
+        break;
       default:
         if (rank == 3) return try_op(Op::kTranspose, {a}, {{"perm", below(2) == 0 ? Ints{1, 0, 2} : Ints{0, 2, 1}}});
         return try_op(Op::kLt, {a, b});

@@ -43,12 +43,13 @@ class NoOps {
       case Op::kLogicalNot:
       case Op::kBitNot:
         return of_twice();
-      case Op::kAbs:
-      case Op::kRelu:
       case Op::kFloor:
       case Op::kCeil:
       case Op::kRound:
       case Op::kTrunc:
+        return if_true(!is_float(graph_.type(x()).dtype) || made_by(graph_, x(), node_.op) != nullptr);
+      case Op::kAbs:
+      case Op::kRelu:
         return if_true(made_by(graph_, x(), node_.op) != nullptr);
       case Op::kSelect:
         return node_.inputs[1] == node_.inputs[2] ? keeps_shape(node_.inputs[1]) : std::nullopt;

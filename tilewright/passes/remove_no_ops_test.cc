@@ -27,6 +27,9 @@ TEST(RemoveNoOps, APadOfNothing) { becomes("x: f32[B]", "y = pad(x) low=[0] high
 TEST(RemoveNoOps, AConcatOfOne) { becomes("x: f32[B]", "y = concat(x) axis=0", "x"); }
 TEST(RemoveNoOps, AFlipOfOneElement) { becomes("x: f32[B, 1]", "y = flip(x) axes=[1]", "x"); }
 TEST(RemoveNoOps, DoubleNegation) { becomes("x: f32[B]", "a = neg(x) y = neg(a)", "x"); }
+TEST(RemoveNoOps, RoundingAnInteger) {
+  expect_pass(pass, "x: i32[B] y = floor(x) z = neg(y) return z", "x: i32[B] z = neg(x) return z");
+}
 TEST(RemoveNoOps, TimesOne) { becomes("x: f32[B]", "c = scalar() dtype=f32 value=1.0 y = mul(c, x)", "x"); }
 TEST(RemoveNoOps, DividedByOnes) { becomes("x: f32[B, 2]", "c = constant() value=f32[2]{1, 1} y = div(x, c)", "x"); }
 TEST(RemoveNoOps, OneDividedByXStays) { stays("x: f32[B] c = scalar() dtype=f32 value=1.0 y = div(c, x) return y"); }

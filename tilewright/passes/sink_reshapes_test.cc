@@ -1,3 +1,4 @@
+// Elementwise operations in front of the reshape of a reduction or a matmul.
 #include <gtest/gtest.h>
 
 #include "tilewright/graph/testing.h"
@@ -6,8 +7,20 @@
 namespace tilewright::passes {
 namespace {
 
+void sink(Graph& graph) {
+  sink_reshapes(graph);
+  remove_dead_nodes(graph);
+}
+
+void sink_and_merge(Graph& graph) {
+  sink_reshapes(graph);
+  merge_reshapes(graph);
+  remove_dead_nodes(graph);
+}
+void unchanged(std::string_view text) { expect_pass(sink_and_merge, text, text); }
+
 TEST(SinkReshapes, AnActivationJoinsTheMatMulInFrontOfTheReshape) {
-  expect_pass(sink_reshapes, R"(
+  expect_pass(sink, R"(
     x: f32[N, 8]
     w: f32[8, 6]
     b: f32[6]
@@ -29,7 +42,7 @@ TEST(SinkReshapes, AnActivationJoinsTheMatMulInFrontOfTheReshape) {
 }
 
 TEST(SinkReshapes, AResidualIsReshapedToTheMatMul) {
-  expect_pass(sink_reshapes, R"(
+  expect_pass(sink, R"(
     x: f32[N, 8]
     w: f32[8, 6]
     y: f32[1, N, 6]
@@ -56,7 +69,65 @@ TEST(SinkReshapes, AReshapeOfAnInputStays) {
     g = gelu(r)
     return g
   )";
-  expect_pass(sink_reshapes, text, text);
+  expect_pass(sink, text, text);
+}
+
+TEST(SinkReshapes, ConsumersOfAReductionKeepItsAxes) {
+  expect_pass(sink_and_merge, R"(
+      x: f32[B, L]
+      n = scalar() dtype=f32 value=3
+      r = reduce_sum(x) axes=[1] keepdim=1
+      s = reshape(r) shape=[B]
+      m = div(s, n)
+      q = sqrt(m)
+      k = reshape(q) shape=[B,1]
+      y = sub(x, k)
+      return y)",
+              R"(
+      x: f32[B, L]
+      n = scalar() dtype=f32 value=3
+      r = reduce_sum(x) axes=[1] keepdim=1
+      m = div(r, n)
+      q = sqrt(m)
+      y = sub(x, q)
+      return y)");
+}
+
+TEST(SinkReshapes, TwoReductionsMeet) {
+  expect_pass(sink_and_merge, R"(
+      x: f32[B, L]
+      r = reduce_sum(x) axes=[1] keepdim=1
+      a = reshape(r) shape=[B]
+      s = reduce_max(x) axes=[1] keepdim=1
+      b = reshape(s) shape=[B]
+      y = div(a, b)
+      return y)",
+              R"(
+      x: f32[B, L]
+      r = reduce_sum(x) axes=[1] keepdim=1
+      s = reduce_max(x) axes=[1] keepdim=1
+      d = div(r, s)
+      y = reshape(d) shape=[B]
+      return y)");
+}
+
+TEST(SinkReshapes, AReshapeThatRegroupsStays) {
+  unchanged( R"(
+      x: f32[B, 6, L]
+      r = reduce_sum(x) axes=[2] keepdim=1
+      s = reshape(r) shape=[B*6]
+      y = sqrt(s)
+      return y)");
+}
+
+TEST(SinkReshapes, ABroadcastAfterTheReshapeStays) {
+  unchanged( R"(
+      x: f32[B, L]
+      z: f32[C, B]
+      r = reduce_sum(x) axes=[1] keepdim=1
+      s = reshape(r) shape=[B]
+      y = add(z, s)
+      return y)");
 }
 
 }  // namespace
