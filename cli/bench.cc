@@ -32,14 +32,14 @@ double micros(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::micro>(to - from).count();
 }
 
-Result<Times> time_shape(runtime::Session& session, std::span<const Tensor> inputs, std::span<const DimValue> scalars,
+Result<Times> time_shape(Model& model, std::span<const Tensor> inputs, std::span<const DimValue> scalars,
                          double seconds) {
   std::vector<double> times;
   const auto start = Clock::now();
   auto end = start;
   do {
     const auto from = Clock::now();
-    auto outputs = session.run(inputs, scalars);
+    auto outputs = model.run(inputs, scalars);
     end = Clock::now();
     if (!outputs.ok()) return std::move(outputs).error();
     times.push_back(micros(from, end));
@@ -58,10 +58,10 @@ std::string sizes_text(const Sizes& sizes) {
 
 Status bench(const BenchOptions& options, bool json) {
   const auto start = Clock::now();
-  TW_ASSIGN(const std::unique_ptr<runtime::Session> session, open_session(options.path));
+  TW_ASSIGN(Model model, Model::open(options.path));
   const double open_us = micros(start, Clock::now());
   TW_ASSIGN(const SizeRanges ranges, parse_sizes(options.inputs.sizes));
-  TW_ASSIGN(const std::vector<DimValue> scalars, make_scalars(session->source(), options.inputs));
+  TW_ASSIGN(const std::vector<DimValue> scalars, make_scalars(model.graph(), options.inputs));
   Json rows = Json::array();
   if (!json)
     std::printf("compiled in %.0f us\n%-24s %12s %12s %12s %8s\n", open_us, "sizes", "first us", "low us", "median us",
@@ -69,8 +69,8 @@ Status bench(const BenchOptions& options, bool json) {
   for (int i = 0; i < options.shapes; ++i) {
     if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\rshape %d of %d ", i + 1, options.shapes);
     const Sizes sizes = draw_sizes(ranges, options.inputs.seed + static_cast<std::uint64_t>(i));
-    TW_ASSIGN(const std::vector<Tensor> inputs, make_inputs(session->source(), options.inputs, sizes));
-    TW_ASSIGN(const Times times, time_shape(*session, inputs, scalars, options.seconds));
+    TW_ASSIGN(const std::vector<Tensor> inputs, make_inputs(model.graph(), model.weights(), options.inputs, sizes));
+    TW_ASSIGN(const Times times, time_shape(model, inputs, scalars, options.seconds));
     if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K");
     rows.push_back({{"sizes", sizes},
                     {"first_us", times.first_us},
@@ -91,7 +91,7 @@ Status bench(const BenchOptions& options, bool json) {
 void add_bench(CLI::App& app, Outcome& outcome) {
   CLI::App& command = *app.add_subcommand("bench", "Times a model over random sizes");
   const auto options = std::make_shared<BenchOptions>();
-  command.add_option("FILE", options->path, "a graph in text form")->required();
+  command.add_option("FILE", options->path, "a graph in text form, or a stored model")->required();
   command.add_option("--shapes", options->shapes, "how many shapes are drawn from the ranges of --size")
       ->capture_default_str();
   command.add_option("--seconds", options->seconds, "time spent on each shape")->capture_default_str();

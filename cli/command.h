@@ -35,6 +35,7 @@ void print_json(const Json& value);
 void add_inspect(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
 void add_run(CLI::App& app, Outcome& outcome);
+void add_export(CLI::App& app, Outcome& outcome);
 void add_bench(CLI::App& app, Outcome& outcome);
 
 }  // namespace tilewright::cli

@@ -79,19 +79,6 @@ Result<std::vector<std::int64_t>> sizes_of(const Value& value, const Sizes& size
   return out;
 }
 
-Result<Tensor> make_input(const Value& value, const InputOptions& options, const Sizes& sizes,
-                          std::mt19937_64& engine) {
-  for (const std::string& text : options.inputs) {
-    TW_ASSIGN(const Named given, split_name(text, "NAME=FILE.npy or NAME=3x17"));
-    if (given.name != value.name) continue;
-    if (given.value.ends_with(".npy")) return read_npy(given.value);
-    TW_ASSIGN(std::vector<std::int64_t> shape, parse_shape(given.value));
-    return random_tensor(value.type.dtype, std::move(shape), options.integer_limit, engine);
-  }
-  TW_ASSIGN(std::vector<std::int64_t> shape, sizes_of(value, sizes));
-  return random_tensor(value.type.dtype, std::move(shape), options.integer_limit, engine);
-}
-
 }  // namespace
 
 void add_input_options(CLI::App& command, InputOptions& options) {
@@ -131,11 +118,29 @@ Sizes draw_sizes(const SizeRanges& ranges, std::uint64_t seed) {
   return sizes;
 }
 
-Result<std::vector<Tensor>> make_inputs(const Graph& graph, const InputOptions& options, const Sizes& sizes) {
-  std::mt19937_64 engine(options.seed);
+Result<Tensor> make_input(const Value& value, const InputOptions& options, const Sizes& sizes, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  for (const std::string& text : options.inputs) {
+    TW_ASSIGN(const Named given, split_name(text, "NAME=FILE.npy or NAME=3x17"));
+    if (given.name != value.name) continue;
+    if (given.value.ends_with(".npy")) return read_npy(given.value);
+    TW_ASSIGN(std::vector<std::int64_t> shape, parse_shape(given.value));
+    return random_tensor(value.type.dtype, std::move(shape), options.integer_limit, engine);
+  }
+  TW_ASSIGN(std::vector<std::int64_t> shape, sizes_of(value, sizes));
+  return random_tensor(value.type.dtype, std::move(shape), options.integer_limit, engine);
+}
+
+Result<std::vector<Tensor>> make_inputs(const Graph& graph, const std::map<std::string, Tensor>& weights,
+                                        const InputOptions& options, const Sizes& sizes) {
+  std::uint64_t seed = options.seed;
   std::vector<Tensor> out;
   for (const ValueId input : graph.inputs()) {
-    TW_ASSIGN(Tensor tensor, make_input(graph.value(input), options, sizes, engine));
+    if (const auto weight = weights.find(graph.value(input).name); weight != weights.end()) {
+      out.push_back(weight->second);
+      continue;
+    }
+    TW_ASSIGN(Tensor tensor, make_input(graph.value(input), options, sizes, seed++));
     out.push_back(std::move(tensor));
   }
   return out;

@@ -1,5 +1,5 @@
-// tilewright inspect FILE: what is inside a graph text file or a bytecode program file. Of a graph also what the passes
-// make of it (--optimised), and the bytecode of a call with given sizes (--bytecode).
+// tilewright inspect FILE: what is inside a graph text, a stored model or a bytecode program; of a graph also what the
+// passes make of it (--optimised), and the bytecode of a call with given sizes (--bytecode).
 #include <cstdio>
 #include <map>
 
@@ -104,17 +104,17 @@ Status inspect_optimised(std::unique_ptr<Graph> graph, Json& report) {
   return {};
 }
 
-Status inspect_bytecode(std::unique_ptr<Graph> graph, const InputOptions& inputs, Json& report) {
+Status inspect_bytecode(const InspectOptions& inspected, Json& report) {
   TW_ASSIGN(vm::Machine* const machine, runtime::default_machine());
   Recorder recorder(*machine);
-  TW_ASSIGN(const SizeRanges ranges, parse_sizes(inputs.sizes));
-  TW_ASSIGN(const std::vector<Tensor> tensors, make_inputs(*graph, inputs, draw_sizes(ranges, inputs.seed)));
-  TW_ASSIGN(const std::vector<DimValue> scalars, make_scalars(*graph, inputs));
   runtime::SessionOptions options;
   options.machine = &recorder;
-  TW_ASSIGN(const auto session, runtime::Session::compile(std::move(graph), options));
-  auto outputs = session->run(tensors, scalars);
-  if (!outputs.ok()) return std::move(outputs).error();
+  TW_ASSIGN(Model model, Model::open(inspected.path, options));
+  TW_ASSIGN(const SizeRanges ranges, parse_sizes(inspected.inputs.sizes));
+  const Sizes sizes = draw_sizes(ranges, inspected.inputs.seed);
+  TW_ASSIGN(const std::vector<Tensor> inputs, make_inputs(model.graph(), model.weights(), inspected.inputs, sizes));
+  TW_ASSIGN(const std::vector<DimValue> scalars, make_scalars(model.graph(), inspected.inputs));
+  TW_ASSIGN(const std::vector<Tensor> outputs, model.run(inputs, scalars));
   report["launches"] = recorder.launches();
   return {};
 }
@@ -133,18 +133,20 @@ void print_graph_text(const Graph& graph, const Json& report) {
   if (!report.contains("passes") && !report.contains("launches")) std::fputs(print(graph).c_str(), stdout);
 }
 
-Status inspect_graph(const InspectOptions& options, bool json) {
-  TW_ASSIGN(const std::unique_ptr<Graph> graph, read_graph(options.path));
-  Json report = graph_json(*graph);
-  if (options.optimised) TW_TRY(inspect_optimised(graph->clone(), report));
-  if (options.bytecode) TW_TRY(inspect_bytecode(graph->clone(), options.inputs, report));
-  json ? print_json(report) : print_graph_text(*graph, report);
+Status inspect_model(const InspectOptions& options, bool json) {
+  TW_ASSIGN(const runtime::ModelContents contents, read_contents(options.path));
+  Json report = graph_json(*contents.graph);
+  for (const auto& [name, weight] : contents.weights) report["weights"][name] = runtime::describe_type(weight);
+  for (const auto& [name, text] : contents.metadata) report["metadata"][name] = text;
+  if (options.optimised) TW_TRY(inspect_optimised(contents.graph->clone(), report));
+  if (options.bytecode) TW_TRY(inspect_bytecode(options, report));
+  json ? print_json(report) : print_graph_text(*contents.graph, report);
   return {};
 }
 
 Status inspect(const InspectOptions& options, bool json) {
   TW_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(options.path));
-  if (is_text(bytes)) return inspect_graph(options, json);
+  if (is_text(bytes) || runtime::is_model_file(std::as_bytes(std::span(bytes)))) return inspect_model(options, json);
   auto program = isa::decode_file(bytes);
   if (!program.ok()) return std::move(program).error().in(options.path);
   json ? print_json(program_json(*program)) : (void)std::fputs(isa::disassemble(*program).c_str(), stdout);
@@ -156,7 +158,7 @@ Status inspect(const InspectOptions& options, bool json) {
 void add_inspect(CLI::App& app, Outcome& outcome) {
   CLI::App& command = *app.add_subcommand("inspect", "Prints the graph or the bytecode in FILE");
   const auto options = std::make_shared<InspectOptions>();
-  command.add_option("FILE", options->path, "a graph in text form, or a program file")->required();
+  command.add_option("FILE", options->path, "a graph in text form, a stored model, or a program file")->required();
   command.add_flag("--optimised", options->optimised, "of a graph: what the passes make of it, and how long each took");
   command.add_flag("--bytecode", options->bytecode,
                    "of a graph: the bytecode of a call, with sizes from --size or --input");

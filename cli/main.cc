@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   cli::add_inspect(app, outcome);
   cli::add_verify(app, outcome);
   cli::add_run(app, outcome);
+  cli::add_export(app, outcome);
   cli::add_bench(app, outcome);
   try {
     app.parse(argc, argv);

@@ -46,13 +46,13 @@ std::string shape_text(const Tensor& tensor) {
 }
 
 Status run(const RunOptions& options, bool json) {
-  TW_ASSIGN(const std::unique_ptr<runtime::Session> session, open_session(options.path));
-  const Graph& graph = session->source();
+  TW_ASSIGN(Model model, Model::open(options.path));
+  const Graph& graph = model.graph();
   TW_ASSIGN(const SizeRanges ranges, parse_sizes(options.inputs.sizes));
-  TW_ASSIGN(const std::vector<Tensor> inputs,
-            make_inputs(graph, options.inputs, draw_sizes(ranges, options.inputs.seed)));
+  const Sizes sizes = draw_sizes(ranges, options.inputs.seed);
+  TW_ASSIGN(const std::vector<Tensor> inputs, make_inputs(graph, model.weights(), options.inputs, sizes));
   TW_ASSIGN(const std::vector<DimValue> scalars, make_scalars(graph, options.inputs));
-  TW_ASSIGN(const std::vector<Tensor> outputs, session->run(inputs, scalars));
+  TW_ASSIGN(const std::vector<Tensor> outputs, model.run(inputs, scalars));
   Json report = Json::array();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = graph.value(graph.outputs()[i]).name;
@@ -80,7 +80,7 @@ Status run(const RunOptions& options, bool json) {
 void add_run(CLI::App& app, Outcome& outcome) {
   CLI::App& command = *app.add_subcommand("run", "Runs a model once");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("FILE", options->path, "a graph in text form")->required();
+  command.add_option("FILE", options->path, "a graph in text form, or a stored model")->required();
   command.add_option("--output", options->output, "folder that gets each result as NAME.npy");
   add_input_options(command, options->inputs);
   on_run(command, outcome, [options](bool json) { return run(*options, json); });

@@ -1,7 +1,9 @@
-// tilewright verify FILE: whether a graph or a program file is well formed; exit code 0, or that of the first error.
+// tilewright verify FILE: whether a graph, a stored model or a program file is well formed; exit code 0, or that of the
+// first error.
 #include <cstdio>
 
 #include "cli/command.h"
+#include "cli/model.h"
 #include "tilewright/graph/graph.h"
 #include "tilewright/isa/program.h"
 
@@ -10,6 +12,11 @@ namespace tilewright::cli {
 namespace {
 
 Result<std::string> verify_bytes(const std::vector<std::uint8_t>& bytes) {
+  if (runtime::is_model_file(std::as_bytes(std::span(bytes)))) {
+    TW_ASSIGN(const runtime::ModelContents model, runtime::decode_model(std::as_bytes(std::span(bytes))));
+    TW_TRY(verify(*model.graph));
+    return fmt::format("a model of {} nodes and {} weights", model.graph->order().size(), model.weights.size());
+  }
   if (is_text(bytes)) {
     TW_ASSIGN(const std::unique_ptr<Graph> graph,
               parse_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
@@ -38,7 +45,7 @@ Status verify_file(const std::string& path, bool json) {
 void add_verify(CLI::App& app, Outcome& outcome) {
   CLI::App& command = *app.add_subcommand("verify", "Checks that FILE is well formed");
   const auto path = std::make_shared<std::string>();
-  command.add_option("FILE", *path, "a graph in text form, or a program file")->required();
+  command.add_option("FILE", *path, "a graph in text form, a stored model, or a program file")->required();
   on_run(command, outcome, [path](bool json) { return verify_file(*path, json); });
 }
 

@@ -102,6 +102,10 @@ def show_new_shapes(compiled, eager, batches, backend: str) -> float:
         )
     mean = torch.tensor(ratios).log().mean().exp()
     print(f"{len(batches)} shapes, all new: time over eager {mean:.2f} (geometric mean), largest error {worst:.1e}")
+    if backend == "tilewright":
+        import tilewright
+
+        print(f"operations that ran on torch inside the compiled model: {tilewright.stats()['fallbacks'] or 'none'}")
     return worst
 
 
