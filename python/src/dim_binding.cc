@@ -31,10 +31,14 @@ Dim make_dim(const std::string& text, nb::args operands) {
   throw Failure{fail(ErrorKind::kInvalidArgument, "no dim operation has the name '{}'", text)};
 }
 
-nb::object constant_of(Dim dim) {
-  if (const auto integer = dim.constant(); integer && !dim.is_float()) return nb::int_(*integer);
-  if (const auto real = dim.real_constant()) return nb::float_(*real);
-  return nb::none();
+nb::any constant_of(Dim dim) {
+  nb::object number = nb::none();
+  if (const auto integer = dim.constant(); integer && !dim.is_float()) {
+    number = nb::int_(*integer);
+  } else if (const auto real = dim.real_constant()) {
+    number = nb::float_(*real);
+  }
+  return nb::borrow<nb::any>(number);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 import enum
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -53,7 +54,7 @@ class Dim:
     def parse(text: str) -> Dim: ...
 
     @property
-    def constant(self) -> object:
+    def constant(self) -> Any:
         """The number, or None if it depends on symbols."""
 
     @property
@@ -214,6 +215,9 @@ class Border:
 
     def weights(self) -> dict:
         """The parameters of the last call, by the name of their graph input."""
+
+    @property
+    def weight_addresses(self) -> list[int]: ...
 
     def trim(self) -> None: ...
 

@@ -120,12 +120,17 @@ class BorderBuilder:
     """Lowers one FX graph and builds its _core.Border."""
 
     def __init__(
-        self, module: GraphModule, static_inputs: Sequence[int], num_tokens: int, use_oracle: bool = False
+        self,
+        module: GraphModule,
+        static_inputs: Sequence[int],
+        num_tokens: int,
+        use_oracle: bool = False,
+        without_kernel: frozenset[str] = frozenset(),
     ) -> None:
         self.num_tokens = num_tokens
         self.use_oracle = use_oracle
         self.module = module
-        self.host_calls = HostCalls()
+        self.host_calls = HostCalls(without_kernel=without_kernel)
         self.arguments = Arguments()
         self.outputs = Outputs()
         self.lowering = Lowering(module, self.host_calls, _core.Graph("graph"), arguments=self.arguments)
@@ -144,7 +149,8 @@ class BorderBuilder:
             self.arguments.add(self.lowering, node, position, position in self.static_inputs)
         self.arguments.add_scalars(self.lowering)
         output = self.lowering.run_nodes()
-        for result in output.args[0]:
+        results: Any = output.args[0]
+        for result in results:
             self.add_result(result)
         late = self.late_outputs()
         graph = self.lowering.graph

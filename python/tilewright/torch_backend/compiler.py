@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -145,17 +146,31 @@ def compile_module(module: GraphModule, kind: str, settings: Settings, graphs: l
         graph.whole_on_torch = "backward graphs run on torch"
         graph.run = on_torch(graph, module)
         return boxed(graph)
-    builder = BorderBuilder(module, *static_inputs(), settings.engine == "oracle")
     try:
-        graph.border = graph.run = builder.build()
-        graph.builder = builder
-        graph.host_calls = builder.host_calls
-        graph.text = str(builder.lowering.graph)
+        lower(graph, module, settings)
     except (NotRepresentable, UnknownExpression, NotImplementedError) as error:
         graph.whole_on_torch = str(error)
         graph.run = on_torch(graph, module)
     refuse_fallbacks(graph, settings)
     return boxed(graph)
+
+
+def lower(graph: CompiledGraph, module: GraphModule, settings: Settings) -> None:
+    """Lowers the module. An op that the runtime has no kernel for makes a second round, in which its users run on torch."""
+    without_kernel: frozenset[str] = frozenset()
+    while True:
+        builder = BorderBuilder(module, *static_inputs(), settings.engine == "oracle", without_kernel)
+        try:
+            border = builder.build()
+            break
+        except NotImplementedError as error:
+            refused = re.search(r"op (\w+) has no kernel", str(error))
+            if refused is None or refused[1] in without_kernel:
+                raise
+            without_kernel |= {refused[1]}
+    graph.builder, graph.border, graph.run = builder, border, border
+    graph.host_calls = builder.host_calls
+    graph.text = str(builder.lowering.graph)
 
 
 def refuse_fallbacks(graph: CompiledGraph, settings: Settings) -> None:

@@ -72,6 +72,7 @@ class HostCalls:
     """The host functions of one compiled graph and of its regions."""
 
     functions: list[HostFunction] = field(default_factory=list)
+    without_kernel: frozenset[str] = frozenset()  # graph ops that the runtime refused: what needs one runs on torch
 
     def __call__(self, target: int, inputs: list[_core.Tensor]) -> list[_core.Tensor]:
         return self.functions[target](inputs)

@@ -6,6 +6,7 @@ from the fake values, so equal symbols stay equal. A node without a lowering bec
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -83,11 +84,17 @@ class Lowering:
 
     def op(self, name: str, *inputs: Value, dtype: torch.dtype | None = None, **attrs: Any) -> Value:
         """Appends an op with one result, of the dtype of the first input unless given."""
+        self.check_kernel(name)
         (result,) = self.graph.op(name, [value.id for value in inputs], attrs, [], self.label)
         return self.wrap(result, dtype or inputs[0].dtype)
 
+    def check_kernel(self, name: str) -> None:
+        if name in self.host_calls.without_kernel:
+            raise CannotLower(f"the runtime has no kernel for {name}")
+
     def ops(self, name: str, *inputs: Value, dtypes: Sequence[torch.dtype], **attrs: Any) -> list[Value]:
         """Appends an op with several results."""
+        self.check_kernel(name)
         results = self.graph.op(name, [value.id for value in inputs], attrs, [], self.label)
         return [self.wrap(result, dtype) for result, dtype in zip(results, dtypes, strict=True)]
 
@@ -242,12 +249,14 @@ class Lowering:
             return  # value_of converts its expression when it is read
         if node.op == "get_attr":
             self.values[node] = self.attribute(node)
-        elif str(getattr(node.target, "__name__", "")) == "getitem" and isinstance(
-            self.values.get(node.args[0]), (list, tuple)
-        ):
-            self.values[node] = self.values[node.args[0]][node.args[1]]
+        elif node.target is operator.getitem and isinstance(results := self.results_of(node.args[0]), (list, tuple)):
+            number: Any = node.args[1]
+            self.values[node] = results[number]
         else:
             self.values[node] = self.lowered_or_hosted(node)
+
+    def results_of(self, node: Any) -> Any:
+        return self.values.get(node)
 
     def attribute(self, node: Node) -> Any:
         owner: Any = self.module
