@@ -31,9 +31,11 @@ bool is_source(const Graph& region, ValueId value) {
   return id != kNoNode && (region.node(id).op == Op::kScalar || region.node(id).op == Op::kIota);
 }
 
-// Width 8 if anything is computed on 8-byte elements; casts to or from 4 bytes and bool logic fit either.
+// Width 8 if anything is computed on 8-byte elements; casts to or from 4 bytes and bool logic fit either. Where nothing is
+// computed, the width of what the casts give: a load converts to it.
 int area_width(const Graph& region) {
-  int width = 4;
+  int width = 4, cast_width = 4;
+  bool computes = false;
   for (ValueId output : region.outputs()) {
     if (is_source(region, output)) width = std::max(width, lane_width(region.type(output).dtype));
   }
@@ -44,11 +46,13 @@ int area_width(const Graph& region) {
       if (node.op != Op::kCast) continue;
       const int from = lane_width(region.type(node.inputs[0]).dtype), to = lane_width(node.attrs.dtype("dtype"));
       if (node.attrs.dtype("dtype") == DType::kBool || from == to) width = std::max(width, from);
+      cast_width = std::max(cast_width, to);
       continue;
     }
+    computes = true;
     for (ValueId input : node.inputs) width = std::max(width, lane_width(region.type(input).dtype));
   }
-  return width;
+  return computes ? width : std::max(width, cast_width);
 }
 
 class Lowering {

@@ -198,10 +198,13 @@ class Fuser {
     return streams;
   }
 
-  // Only stores convert between widths on the way out, so nothing in the area may read such a value.
+  // Only stores convert between widths on the way out, so nothing in the area may read such a value; and what a load has
+  // converted is not converted once more by a store.
   bool has_edge_cast_result(const Area& reader, const Area& from) const {
     for (NodeId id : from.nodes) {
-      if (!shapes_[id].edge_cast || shapes_[id].width == from.shape.width) continue;
+      if (!shapes_[id].edge_cast) continue;
+      const bool stores_cast = shapes_[reader.nodes.front()].edge_cast;
+      if (shapes_[id].width == from.shape.width && !stores_cast) continue;
       for (NodeId user : real_users(graph_.node(id).outputs[0])) {
         if (std::find(reader.nodes.begin(), reader.nodes.end(), user) != reader.nodes.end()) return true;
       }

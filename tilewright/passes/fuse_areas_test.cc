@@ -187,6 +187,9 @@ TEST(FuseWidths, ACastStoresForTheAreaBeforeIt) {
 TEST(FuseWidths, AMaskOfWiderLanesIsStored) {
   expect_areas("i: i64[B] x: f32[B] z: f32[B] m = lt(i, i) y = select(m, x, z) return y", "map(lt) map(select)");
 }
+TEST(FuseWidths, ALoadedCastIsNotStoredWithAnother) {
+  expect_areas("x: f32[B] a = cast(x) dtype=i64 b = cast(a) dtype=f16 return b", "map(cast) map(cast)");
+}
 TEST(FuseWidths, AReaderOfAStoredCastStays) {
   expect_areas("x: f32[B] z: f64[B] a = exp(x) c = cast(a) dtype=f64 y = add(c, z) return y, a", "map(exp) map(cast add)");
 }
