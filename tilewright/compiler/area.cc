@@ -253,12 +253,13 @@ class Lowering {
     if (from == to) return a;
     if (area_.nodes[a].kind == Kind::kScalar) return converted_scalar(a, to);
     const Lane target = lane_of(to, area_.lane_width);
-    if (to == DType::kBool) return strip(StripOp::kToMask, area_.nodes[a].lane, to, true, a);
+    // The lane of the value: that of the instruction which made it differs where this was itself a conversion.
+    Lane lane = lane_of(from, area_.lane_width);
+    if (to == DType::kBool) return strip(StripOp::kToMask, lane, to, true, a);
     if (from == DType::kBool) return strip(StripOp::kFromMask, target, to, false, a);
     const bool changes_width = lane_width(from) != lane_width(to);
     const bool source = area_.nodes[a].kind == Kind::kInput || area_.nodes[a].kind == Kind::kIota;
     if (changes_width && !source) return a;  // only a store reads this value, and it converts
-    Lane lane = area_.nodes[a].lane;
     if (changes_width || (source && lane_width(from) != area_.lane_width)) {
       AreaNode load = area_.nodes[a];  // the load converts
       load.lane = lane = target;
