@@ -48,20 +48,6 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
   return {static_cast<const std::byte*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
 }
 
-bool has_host_call(const Graph& graph, std::string& name) {
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    if (node.op == Op::kHostCall) {
-      name = node.outputs.empty() ? "host_call" : graph.value(node.outputs[0]).name;
-      return true;
-    }
-    for (const auto& region : node.regions) {
-      if (has_host_call(*region, name)) return true;
-    }
-  }
-  return false;
-}
-
 Result<std::vector<Stored>> collect_weights(const Graph& graph, const std::map<std::string, Tensor>& weights) {
   std::vector<Stored> stored;
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -100,10 +86,7 @@ void write_extras(const ModelExtras& extras, HeadWriter& head) {
 }
 
 Result<Image> make_image(const Graph& graph, const std::map<std::string, Tensor>& weights, const ModelExtras& extras) {
-  std::string host_call;
-  if (has_host_call(graph, host_call)) {
-    return fail(ErrorKind::kUnsupported, "'{}' is a call of the host, which a file cannot hold", host_call);
-  }
+  TW_TRY(check_storable(graph));
   Image image;
   TW_ASSIGN(image.tensors, collect_weights(graph, weights));
   const std::size_t num_weights = image.tensors.size();
@@ -168,6 +151,17 @@ Status write_all(int file, std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+Status check_storable(const Graph& graph) {
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const std::string_view name = node.outputs.empty() ? info(node.op).text : std::string_view(graph.value(node.outputs[0]).name);
+    if (node.op == Op::kHostCall) return fail(ErrorKind::kUnsupported, "'{}' is a call of the host, which a file cannot hold", name);
+    if (node.op == Op::kFused) return fail(ErrorKind::kUnsupported, "'{}' is a fused area: a file holds the graph before the passes", name);
+    for (const auto& region : node.regions) TW_TRY(check_storable(*region));
+  }
+  return {};
+}
 
 bool fits(const Tensor& tensor, const TensorType& type) {
   if (tensor.dtype() != type.dtype || tensor.rank() != type.shape.size()) return false;

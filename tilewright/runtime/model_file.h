@@ -43,6 +43,8 @@ Result<ModelContents> read_model(const std::string& path, const ReadOptions& opt
 // `owner` keeps the bytes alive as long as a weight is in use; null: the weights are copied.
 Result<ModelContents> decode_model(std::span<const std::byte> bytes, std::shared_ptr<void> owner = nullptr,
                                    const ReadOptions& options = {});
+// A file holds what any machine can run by itself: no calls of the host, and no areas that only the passes make right.
+Status check_storable(const Graph& graph);
 // Whether a tensor can be the value of something of this type; a size that is an expression may be any.
 bool fits(const Tensor& tensor, const TensorType& type);
 std::string describe_type(const Tensor& tensor);  // "f32[3, 64]"

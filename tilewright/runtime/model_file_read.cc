@@ -185,6 +185,7 @@ class ModelReader {
     auto graph = parse_graph(text, constants_);
     if (!graph.ok()) return fail(ErrorKind::kParse, "graph: {}", graph.error().message);
     out_.graph = std::move(*graph);
+    if (Status good = check_storable(*out_.graph); !good.ok()) return corrupt("graph: {}", good.error().message);
     return {};
   }
 

@@ -141,6 +141,11 @@ TEST(ModelFileErrors, ACallOfTheHost) {
                  "'y' is a call of the host, which a file cannot hold");
 }
 
+TEST(ModelFileErrors, AFusedArea) {
+  expect_refused("x: f32[2]\ny = fused(x) kind=map {\n a: f32[2]\n b = exp(a)\n return b\n}\nreturn y", {},
+                 "'y' is a fused area: a file holds the graph before the passes");
+}
+
 TEST(ModelFileErrors, AFileThatIsNotThere) {
   const auto contents = read_model("/nowhere/model");
   ASSERT_FALSE(contents.ok());
