@@ -25,6 +25,31 @@ EmitFunction find(Op op) {
       return emit_index_put;
     case Op::kScatterElements:
       return emit_scatter_elements;
+    case Op::kCumSum:
+    case Op::kCumProd:
+    case Op::kCumMax:
+    case Op::kCumMin:
+      return emit_scan;
+    case Op::kArgMax:
+    case Op::kArgMin:
+      return emit_arg_reduce;
+    case Op::kSort:
+      return emit_sort;
+    case Op::kTopK:
+      return emit_topk;
+    case Op::kNonZero:
+      return emit_nonzero;
+    case Op::kConv:
+      return emit_conv;
+    case Op::kConvTranspose:
+      return emit_conv_transpose;
+    case Op::kMaxPool:
+    case Op::kAvgPool:
+      return emit_pool;
+    case Op::kRandom:
+      return emit_random;
+    case Op::kMatMul:
+      return emit_matmul;
     default:
       return nullptr;
   }

@@ -101,4 +101,30 @@ inline Tiling tiling_of(const Inst& inst, const ScatterFields& f) {
   return {inst.dims<ScatterFields>(), inst.rank() - static_cast<int>(f.serial), 1, 1, inst.inner(), f.inner_tile, false};
 }
 
+// Of instructions whose tasks are rows: the inner dim is whole.
+inline Tiling tiling_of(const Inst& inst, const ScanFields& f) {
+  return row_tiling(inst.dims<ScanFields>(), inst.rank(), f.row_tile, inst.inner(), 1, true);
+}
+inline Tiling tiling_of(const Inst& inst, const ArgReduceFields& f) {
+  return row_tiling(inst.dims<ArgReduceFields>(), inst.rank(), f.row_tile, inst.inner(), 1, true);
+}
+inline Tiling tiling_of(const Inst& inst, const SortFields& f) {
+  return row_tiling(inst.dims<SortFields>(), inst.rank(), f.row_tile, inst.inner(), 1, true);
+}
+inline Tiling tiling_of(const Inst& inst, const PoolFields& f) {
+  return row_tiling(inst.dims<PoolFields>(), inst.rank(), f.row_tile, inst.inner(), 1, true);
+}
+inline Tiling tiling_of(const Inst& inst, const ConvFields& f) {
+  return row_tiling(inst.dims<ConvFields>(), inst.rank(), f.row_tile, inst.inner(), f.inner_tile, false);
+}
+// NonZero: one task.
+inline Tiling tiling_of(const Inst& inst, const NonZeroFields&) {
+  return {inst.dims<NonZeroFields>(), 0, 1, 1, inst.inner(), 1, true};
+}
+inline Tiling tiling_of(const Inst& inst, const RandomFields& f) {
+  return {inst.dims<RandomFields>(), 0, 1, 1, inst.inner(), f.inner_tile, false};
+}
+
+inline constexpr std::int64_t kMaxScratchSort = std::int64_t{1} << 16;  // elements of a row that sort holds without work memory
+
 }  // namespace tilewright::isa

@@ -79,7 +79,7 @@ inline std::unique_ptr<Session> compile(std::string_view text, vm::Machine& mach
 }
 
 // Runs `text` on `inputs` on every machine and compares with the oracle.
-inline void expect_oracle(std::string_view text, const std::vector<std::vector<Tensor>>& calls, double tolerance) {
+inline void expect_oracle_on(std::string_view text, const std::vector<std::vector<Tensor>>& calls, double tolerance) {
   auto graph = parse_graph(text);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   for (auto& machine : machines()) {
@@ -113,7 +113,7 @@ inline void expect_oracle(std::string_view text, const std::vector<Shapes>& shap
     }
     calls.push_back(std::move(inputs));
   }
-  expect_oracle(text, calls, tolerance);
+  expect_oracle_on(text, calls, tolerance);
 }
 
 // The error that every machine gives for `inputs`; they must agree.

@@ -31,7 +31,7 @@ bool check_operand(Verifier& v, int stream, DType dtype, int batch, Axis first, 
 }
 
 bool check_unit(Verifier& v, int stream) {
-  return v.stream(stream).inner_stride == 4 ||
+  return v.stream(stream).inner_stride == byte_size(v.stream(stream).dtype()) ||
          v.reject("stream {}: inner stride {}, unit is needed", stream, v.stream(stream).inner_stride);
 }
 
@@ -64,12 +64,15 @@ bool verify_MatMul(Verifier& v, const Inst& inst, const MatMulFields& f) {
   const int batch = v.at.rank - 1;
   const std::int64_t m = tiling.rows;
   const std::int64_t n = inst.inner();
-  if (!check_operand(v, 0, DType::kF32, batch, {m, batch}, {f.k, -1}, 4)) return false;
+  const bool plain = v.at.phases() == v.at.end();
+  const DType dtype = plain && f.panel == 0 ? v.stream(2).dtype() : DType::kF32;
+  const std::int64_t size = byte_size(dtype);
+  if (!check_operand(v, 0, dtype, batch, {m, batch}, {f.k, -1}, size)) return false;
   const bool b_good = f.panel > 0 ? check_panels(v, 1, batch, f.k, n, f.panel)
-                                  : check_operand(v, 1, DType::kF32, batch, {f.k, batch}, {n, -1}, 4);
+                                  : check_operand(v, 1, dtype, batch, {f.k, batch}, {n, -1}, size);
   if (!b_good) return false;
-  if (v.at.phases() == v.at.end()) {
-    return check_operand(v, 2, DType::kF32, batch, {m, batch}, {n, -1}, 4) && check_unit(v, 2) && check_writable(v, 2);
+  if (plain) {
+    return check_operand(v, 2, dtype, batch, {m, batch}, {n, -1}, size) && check_unit(v, 2) && check_writable(v, 2);
   }
   if (v.stream(2).space() != Space::kTile) return v.reject("stream 2 is not the tile that the epilogue reads");
   if (least(f.n_tile, n) > kMaxTileRowBytes / 4) {

@@ -61,6 +61,17 @@ std::int64_t estimate_microseconds(const isa::Inst& inst, const BackendTraits& t
     const double scores =
         elements / static_cast<double>(inst.inner() + (inst.inner() == 0)) * static_cast<double>(f.keys);
     time += scores * static_cast<double>(16 + 2 * f.depth + 2 * inst.inner()) / flops_per_us;
+  } else if (inst.opcode() == isa::Opcode::kConv) {
+    const auto& f = inst.fields<isa::ConvFields>();
+    const auto taps = static_cast<double>(f.window1) * static_cast<double>(f.window2) * static_cast<double>(f.window3);
+    time += 2 * elements * taps * static_cast<double>(f.channels) / flops_per_us;
+  } else if (inst.opcode() == isa::Opcode::kPool) {
+    const auto& f = inst.fields<isa::PoolFields>();
+    time += elements * static_cast<double>(f.window1 * f.window2 * f.window3) / kElementWordsPerMicrosecond * 8;
+  } else if (inst.opcode() == isa::Opcode::kSort || inst.opcode() == isa::Opcode::kRandom) {
+    time += elements / 100;
+  } else if (inst.opcode() == isa::Opcode::kScan || inst.opcode() == isa::Opcode::kArgReduce) {
+    time += elements / 1000;
   }
   return time < 1e15 ? static_cast<std::int64_t>(time) : std::int64_t{1} << 50;
 }

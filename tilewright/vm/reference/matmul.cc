@@ -1,5 +1,7 @@
 // matmul: each element is a sum in f64, rounded once; k_block does not matter here. With an epilogue the block of the
 // task is computed into memory of its own, one row at a time, which the strip phase reads as its tile.
+#include "tilewright/isa/scalar_semantics.h"
+#include "tilewright/vm/reference/element.h"
 #include "tilewright/vm/reference/strip.h"
 
 namespace tilewright::vm::reference {
@@ -29,6 +31,26 @@ float dot(const Operands& o, std::int64_t row, std::int64_t column) {
   return static_cast<float>(sum);
 }
 
+// One element of a product of another dtype than f32: floats are summed in f64, integers wrap.
+void multiply_plain(const Operands& o, DType dtype, std::int64_t row, std::int64_t column, std::byte* to) {
+  double real = 0;
+  std::int64_t integer = 0;
+  for (std::int64_t k = 0; k < o.k; ++k) {
+    const std::byte* a = o.a + row * o.a_row + k * o.a_k;
+    const std::byte* b = o.b + k * o.b_k + column * o.b_n;
+    if (is_float(dtype)) {
+      real += read_real(a, dtype) * read_real(b, dtype);
+    } else {
+      integer = isa::wrapping_add(integer, isa::wrapping_mul(read_integer(a, dtype), read_integer(b, dtype)));
+    }
+  }
+  if (is_float(dtype)) {
+    write_real(to, dtype, real);
+  } else {
+    write_integer(to, dtype, integer);
+  }
+}
+
 }  // namespace
 
 Status exec_MatMul(const Memory& memory, const isa::Inst& inst) {
@@ -52,6 +74,15 @@ Status exec_MatMul(const Memory& memory, const isa::Inst& inst) {
                             fields.k,
                             fields.panel};
     const std::int64_t width = task.inner_end - task.inner_begin;
+    if (a.dtype() != DType::kF32) {
+      for (std::int64_t row = task.row_begin; row < task.row_end; ++row) {
+        task.index[last] = row;
+        for (std::int64_t n = task.inner_begin; n < task.inner_end; ++n) {
+          multiply_plain(operands, a.dtype(), row, n, address(frame, 2, {task.index, 0, n, 0}));
+        }
+      }
+      continue;
+    }
     std::vector<float> block(static_cast<std::size_t>(width));
     frame.block = reinterpret_cast<std::byte*>(block.data());
     frame.block_column = task.inner_begin;
