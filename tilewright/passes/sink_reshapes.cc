@@ -72,10 +72,10 @@ class Sink {
   }
 
   ValueId reshaped(Builder& builder, ValueId value, const Shape& shape) const {
-    if (graph_.type(value).shape.empty() && !shape.empty() && made_by(graph_, value, Op::kReshape) == nullptr) return value;
     if (const Node* reshape = made_by(graph_, value, Op::kReshape)) {
       if (same_shape(graph_.type(reshape->inputs[0]).shape, shape, graph_.facts)) return reshape->inputs[0];
     }
+    if (graph_.type(value).shape.empty()) return value;  // broadcasts
     return builder.must(Op::kReshape, {value}, {{"shape", shape}});
   }
 

@@ -130,5 +130,24 @@ TEST(SinkReshapes, ABroadcastAfterTheReshapeStays) {
       return y)");
 }
 
+TEST(SinkReshapes, ANumberThatIsAReshapeBroadcasts) {
+  expect_pass(sink, R"(
+      x: f32[B, L]
+      z: f32[1]
+      n = reshape(z) shape=[]
+      r = reduce_sum(x) axes=[1] keepdim=1
+      s = reshape(r) shape=[B]
+      y = mul(s, n)
+      return y)",
+              R"(
+      x: f32[B, L]
+      z: f32[1]
+      n = reshape(z) shape=[]
+      r = reduce_sum(x) axes=[1] keepdim=1
+      m = mul(r, n)
+      y = reshape(m) shape=[B]
+      return y)");
+}
+
 }  // namespace
 }  // namespace tilewright::passes

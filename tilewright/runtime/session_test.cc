@@ -222,6 +222,21 @@ TEST(Session, BranchesOfDifferentSize) {
   )", {{{5}}, {{1}}, {{40}}, {{3}}}, 1e-5);
 }
 
+TEST(Session, TruncationByCastsInAMap) {
+  expect_oracle("x: f32[B] a = cast(x) dtype=i32 b = cast(a) dtype=f32 c = cast(a) dtype=bool y = mul(b, x) return y, b, c",
+                {{{40}}, {{1}}});
+}
+
+TEST(Session, TruncationByCastsInFrontOfANorm) {
+  expect_oracle("x: f32[S, 8] a = cast(x) dtype=i32 b = cast(a) dtype=f32 y = layer_norm(b) num_axes=1 eps=0.25 return y, b",
+                {{{1, 8}}, {{3, 8}}});
+}
+
+TEST(Session, ALoneCastKeepsLargeIntegers) {
+  expect_oracle("x: f32[B] k = scalar() dtype=f32 value=3e9 z = mul(x, k) t = reshape(z) shape=[B,1] u = transpose(t) perm=[1,0] "
+                "c = concat(u, u) axis=0 a = cast(c) dtype=i64 return a", {{{9}}, {{40}}});
+}
+
 TEST(Session, NamesTheInputThatDoesNotFit) {
   auto graph = parse_graph("x: f32[B, 4]\ny: f32[B, 4]\nz = add(x, y)\nreturn z");
   ASSERT_TRUE(graph.ok());
