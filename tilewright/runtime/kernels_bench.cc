@@ -76,19 +76,19 @@ void argmax_rows(benchmark::State& state) { run(state, "x: f32[A, B]\ny = argmax
 void sort_rows(benchmark::State& state) { run(state, "x: f32[A, B]\ny, i = sort(x) axis=1\nreturn y, i", {{64, 4096}}, 64.0 * 4096); }
 void topk_rows(benchmark::State& state) { run(state, "x: f32[A, B]\ny, i = topk(x) axis=1 k=50\nreturn y, i", {{8, 32000}}, 8.0 * 32000); }
 
-BENCHMARK(conv3_64_56);
-BENCHMARK(conv3_256_14);
-BENCHMARK(conv3_512_7);
-BENCHMARK(conv1_256_14);
-BENCHMARK(depthwise3_256_28);
-BENCHMARK(max_pool3_64_112);
-BENCHMARK(gather_rows);
-BENCHMARK(concat_columns);
-BENCHMARK(transpose_copy);
-BENCHMARK(cumsum_rows);
-BENCHMARK(argmax_rows);
-BENCHMARK(sort_rows);
-BENCHMARK(topk_rows);
+BENCHMARK(conv3_64_56)->UseRealTime();
+BENCHMARK(conv3_256_14)->UseRealTime();
+BENCHMARK(conv3_512_7)->UseRealTime();
+BENCHMARK(conv1_256_14)->UseRealTime();
+BENCHMARK(depthwise3_256_28)->UseRealTime();
+BENCHMARK(max_pool3_64_112)->UseRealTime();
+BENCHMARK(gather_rows)->UseRealTime();
+BENCHMARK(concat_columns)->UseRealTime();
+BENCHMARK(transpose_copy)->UseRealTime();
+BENCHMARK(cumsum_rows)->UseRealTime();
+BENCHMARK(argmax_rows)->UseRealTime();
+BENCHMARK(sort_rows)->UseRealTime();
+BENCHMARK(topk_rows)->UseRealTime();
 
 }  // namespace
 }  // namespace tilewright::runtime
