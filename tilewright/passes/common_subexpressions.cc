@@ -1,5 +1,5 @@
-// Computes once what several nodes compute: nodes of equal op, inputs and attributes are one. Never random numbers, effects,
-// late sizes (each binds a symbol of its own) or nodes with regions.
+// Computes once what several nodes compute: nodes of equal op, inputs and attributes are one. Never random numbers,
+// effects, late sizes (each binds a symbol of its own) or nodes with regions.
 #include <cstring>
 #include <unordered_map>
 
@@ -11,9 +11,13 @@ namespace {
 
 constexpr std::int64_t kMostBytes = 4096;  // of constants that are compared
 
-std::size_t mix(std::size_t hash, std::size_t value) { return (hash ^ value) * 0x9e3779b97f4a7c15u + (hash >> 29); }
+std::size_t mix(std::size_t hash, std::size_t value) {
+  return (hash ^ value) * 0x9e3779b97f4a7c15u + (hash >> 29);
+}
 
-bool is_comparable(const Tensor& tensor) { return tensor.bytes() <= kMostBytes && tensor.is_contiguous(); }
+bool is_comparable(const Tensor& tensor) {
+  return tensor.bytes() <= kMostBytes && tensor.is_contiguous();
+}
 
 std::size_t hash_of(const AttrValue& value) {
   const auto all = [](const auto& list) {
@@ -29,7 +33,8 @@ std::size_t hash_of(const AttrValue& value) {
           std::size_t hash = mix(all(std::vector<std::int64_t>(one.sizes().begin(), one.sizes().end())),
                                  static_cast<std::size_t>(one.dtype()));
           if (!is_comparable(one)) return mix(hash, std::hash<void*>()(one.data()));
-          return mix(hash, std::hash<std::string_view>()({one.template data_as<char>(), static_cast<std::size_t>(one.bytes())}));
+          return mix(hash, std::hash<std::string_view>()(
+                               {one.template data_as<char>(), static_cast<std::size_t>(one.bytes())}));
         } else if constexpr (std::is_same_v<T, DType>) {
           return static_cast<std::size_t>(one);
         } else {
@@ -45,9 +50,11 @@ bool equal(const AttrValue& a, const AttrValue& b) {
       [&]<typename T>(const T& one) {
         const T& other = std::get<T>(b);
         if constexpr (std::is_same_v<T, Tensor>) {
-          if (one.dtype() != other.dtype() || !std::equal(one.sizes().begin(), one.sizes().end(), other.sizes().begin(), other.sizes().end()))
+          if (one.dtype() != other.dtype() ||
+              !std::equal(one.sizes().begin(), one.sizes().end(), other.sizes().begin(), other.sizes().end()))
             return false;
-          if (one.data() == other.data()) return std::equal(one.strides().begin(), one.strides().end(), other.strides().begin());
+          if (one.data() == other.data())
+            return std::equal(one.strides().begin(), one.strides().end(), other.strides().begin());
           return is_comparable(one) && is_comparable(other) &&
                  std::memcmp(one.data(), other.data(), static_cast<std::size_t>(one.bytes())) == 0;
         } else if constexpr (std::is_same_v<T, double>) {
@@ -61,9 +68,9 @@ bool equal(const AttrValue& a, const AttrValue& b) {
 
 bool equal(const Node& a, const Node& b) {
   const auto &x = a.attrs.entries(), &y = b.attrs.entries();
-  return a.op == b.op && a.inputs == b.inputs && std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const auto& p, const auto& q) {
-           return p.name == q.name && equal(p.value, q.value);
-         });
+  return a.op == b.op && a.inputs == b.inputs &&
+         std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](const auto& p, const auto& q) { return p.name == q.name && equal(p.value, q.value); });
 }
 
 std::size_t hash_of(const Node& node) {

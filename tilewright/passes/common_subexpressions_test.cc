@@ -4,7 +4,9 @@
 namespace tilewright::passes {
 namespace {
 
-void stays(std::string_view text) { expect_pass(common_subexpressions, text, text); }
+void stays(std::string_view text) {
+  expect_pass(common_subexpressions, text, text);
+}
 
 TEST(CommonSubexpressions, EqualChainsAreOne) {
   expect_pass(common_subexpressions, R"(
@@ -25,7 +27,8 @@ TEST(CommonSubexpressions, AttributesCount) {
 }
 
 TEST(CommonSubexpressions, ConstantsAreComparedByTheirElements) {
-  expect_pass(common_subexpressions, "a = constant() value=f32[2]{1, 2} b = constant() value=f32[2]{1, 2} y = add(a, b) return y",
+  expect_pass(common_subexpressions,
+              "a = constant() value=f32[2]{1, 2} b = constant() value=f32[2]{1, 2} y = add(a, b) return y",
               "a = constant() value=f32[2]{1, 2} y = add(a, a) return y");
   stays("a = constant() value=f32[2]{1, 2} b = constant() value=f32[2]{1, 3} y = add(a, b) return y");
 }

@@ -1,6 +1,6 @@
-// Computes what depends on nothing but constants, with the oracle, up to a size limit; and arithmetic on host scalars, where a
-// Dim expression gives the same bits. A constant of equal elements that an elementwise node reads becomes a host scalar, which
-// kernels take as a literal.
+// Computes what depends on nothing but constants, with the oracle, up to a size limit; and arithmetic on host scalars,
+// where a Dim expression gives the same bits. A constant of equal elements that an elementwise node reads becomes a
+// host scalar, which kernels take as a literal.
 #include <cmath>
 
 #include "tilewright/graph/eval/eval.h"
@@ -12,7 +12,7 @@
 namespace tilewright::passes {
 namespace {
 
-constexpr std::int64_t kMostBytes = 256 << 10;           // of an input or a result
+constexpr std::int64_t kMostBytes = 256 << 10;                 // of an input or a result
 constexpr std::int64_t kMostProducts = std::int64_t{1} << 20;  // of a contraction
 
 // The number of bytes of a value, nothing if a size is not known.
@@ -119,7 +119,8 @@ class Folder {
     return number ? builder.scalar(tensor.dtype(), *number) : constant;
   }
 
-  // Constants of equal elements among the inputs of an elementwise node, where another input alone gives the result's shape.
+  // Constants of equal elements among the inputs of an elementwise node, where another input alone gives the result's
+  // shape.
   void take_literals(Builder& builder, NodeId id) const {
     if (!is_elementwise(graph_.node(id).op)) return;
     const Shape shape = graph_.type(graph_.node(id).outputs[0]).shape;

@@ -8,7 +8,9 @@ void pass(Graph& graph) {
   fold_constants(graph);
   remove_dead_nodes(graph);
 }
-void stays(std::string_view text) { expect_pass(pass, text, text); }
+void stays(std::string_view text) {
+  expect_pass(pass, text, text);
+}
 
 TEST(FoldConstants, AChainOfConstantsIsOne) {
   expect_pass(pass, R"(
@@ -54,7 +56,9 @@ TEST(FoldConstants, AnErrorStaysForTheCall) {
 }
 
 TEST(FoldConstants, NumbersRoundAsTheirDtype) {
-  expect_pass(pass, "x: f32[B] a = scalar() dtype=f32 value=0.1 b = scalar() dtype=f32 value=0.2 c = add(a, b) y = mul(x, c) return y",
+  expect_pass(pass,
+              "x: f32[B] a = scalar() dtype=f32 value=0.1 b = scalar() dtype=f32 value=0.2 c = add(a, b) y = mul(x, c) "
+              "return y",
               "x: f32[B] c = scalar() dtype=f32 value=0.30000001192092896 y = mul(x, c) return y");
 }
 
@@ -98,7 +102,9 @@ TEST(FoldConstants, AnF32ScalarThatWidensStays) {
 }
 
 TEST(FoldConstants, F64ArithmeticOnUnknownScalars) {
-  expect_pass(pass, "scalar %f a = scalar() dtype=f64 value=%f b = scalar() dtype=f64 value=0.1 c = add(a, b) d = cast(c) dtype=f32 return d",
+  expect_pass(pass,
+              "scalar %f a = scalar() dtype=f64 value=%f b = scalar() dtype=f64 value=0.1 c = add(a, b) d = cast(c) "
+              "dtype=f32 return d",
               "scalar %f d = scalar() dtype=f32 value=%f+0.1 return d");
 }
 

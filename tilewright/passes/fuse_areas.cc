@@ -1,5 +1,6 @@
-// Area growing: walks the nodes in order, gives each fusable node an area and merges it with the areas of its producers, and
-// with reductions over the same values, where the rules allow it and no cycle arises. Every area becomes one `fused` node.
+// Area growing: walks the nodes in order, gives each fusable node an area and merges it with the areas of its
+// producers, and with reductions over the same values, where the rules allow it and no cycle arises. Every area becomes
+// one `fused` node.
 #include <algorithm>
 
 #include "tilewright/passes/fuse_rules.h"
@@ -20,8 +21,14 @@ constexpr std::size_t kMaxRecomputed = 4;
 class Fuser {
  public:
   Fuser(Graph& graph, FuseReport* report)
-      : graph_(graph), report_(report), users_(graph.users()), area_of_(graph.num_nodes(), -1), position_(graph.num_nodes(), 0),
-        seen_(graph.num_nodes(), 0), counted_(graph.num_values(), 0), is_output_(graph.num_values(), 0) {
+      : graph_(graph),
+        report_(report),
+        users_(graph.users()),
+        area_of_(graph.num_nodes(), -1),
+        position_(graph.num_nodes(), 0),
+        seen_(graph.num_nodes(), 0),
+        counted_(graph.num_values(), 0),
+        is_output_(graph.num_values(), 0) {
     for (ValueId output : graph.outputs()) is_output_[output] = 1;
     find_readers();
     for (std::size_t i = 0; i < graph.order().size(); ++i) position_[graph.order()[i]] = i;
@@ -57,7 +64,8 @@ class Fuser {
     readers_.resize(graph_.num_nodes());
     const auto late = late_dependencies(graph_);
     for (NodeId id : graph_.order()) {
-      for (ValueId value : graph_.node(id).outputs) readers_[id].insert(readers_[id].end(), users_[value].begin(), users_[value].end());
+      for (ValueId value : graph_.node(id).outputs)
+        readers_[id].insert(readers_[id].end(), users_[value].begin(), users_[value].end());
       if (late.empty()) continue;
       for (NodeId binder : late[id]) readers_[binder].push_back(id);
     }
@@ -65,7 +73,8 @@ class Fuser {
 
   // The value behind the expands, which areas copy.
   ValueId source(ValueId value) const {
-    for (NodeId id = graph_.value(value).producer; id != kNoNode && graph_.node(id).op == Op::kExpand; id = graph_.value(value).producer) {
+    for (NodeId id = graph_.value(value).producer; id != kNoNode && graph_.node(id).op == Op::kExpand;
+         id = graph_.value(value).producer) {
       value = graph_.node(id).inputs[0];
     }
     return value;
@@ -152,17 +161,22 @@ class Fuser {
     const Area& from = areas_[producer];
     const Area& to = areas_[consumer];
     bool recomputes = false;
-    if (from.shape.width != 0 && to.shape.width != 0 && from.shape.width != to.shape.width) return "lanes of 4 and of 8 bytes";
+    if (from.shape.width != 0 && to.shape.width != 0 && from.shape.width != to.shape.width)
+      return "lanes of 4 and of 8 bytes";
     if (!may_merge(from.shape, to.shape, graph_.facts, merged, recomputes)) return "no rule for these kinds and shapes";
     if (is_too_large(producer, consumer)) return "the area would be too large";
     if (has_edge_cast_result(to, from)) return "a value changes its width on the way";
-    const bool needed_elsewhere = recomputes || (merged.kind == AreaKind::kColumns && from.shape.kind == AreaKind::kMap);
+    const bool needed_elsewhere =
+        recomputes || (merged.kind == AreaKind::kColumns && from.shape.kind == AreaKind::kMap);
     if (needed_elsewhere && has_other_users(producer, consumer)) return "others read the values too";
     if (recomputes && !is_cheap(from)) return "too costly to compute again for each row";
-    if (from.shape.kind == AreaKind::kColumns && to.shape.kind == AreaKind::kColumns && (reads(to, producer) || reads(from, consumer)))
+    if (from.shape.kind == AreaKind::kColumns && to.shape.kind == AreaKind::kColumns &&
+        (reads(to, producer) || reads(from, consumer)))
       return "one reduction reads the other";
-    if (feeds_operand(from, consumer, producer) || feeds_operand(to, consumer, producer)) return "a matmul reads the values as an operand";
-    if (reaches_around(producer, consumer) || reaches_around(consumer, producer)) return "a value would leave the area and come back";
+    if (feeds_operand(from, consumer, producer) || feeds_operand(to, consumer, producer))
+      return "a matmul reads the values as an operand";
+    if (reaches_around(producer, consumer) || reaches_around(consumer, producer))
+      return "a value would leave the area and come back";
     return {};
   }
 
@@ -178,7 +192,9 @@ class Fuser {
   }
 
   std::size_t count_streams(const Area& area, std::size_t producer, std::size_t consumer) {
-    const auto is_inside = [&](int other) { return other == static_cast<int>(producer) || other == static_cast<int>(consumer); };
+    const auto is_inside = [&](int other) {
+      return other == static_cast<int>(producer) || other == static_cast<int>(consumer);
+    };
     std::size_t streams = 0;
     for (NodeId id : area.nodes) {
       const Node& node = graph_.node(id);
@@ -192,14 +208,16 @@ class Fuser {
       if (per_row) streams += 2;
       const ValueId value = node.outputs[0];
       const auto& users = users_[value];
-      const bool leaves = is_output_[value] != 0 || std::any_of(users.begin(), users.end(), [&](NodeId user) { return !is_inside(area_of_[user]); });
+      const bool leaves = is_output_[value] != 0 || std::any_of(users.begin(), users.end(), [&](NodeId user) {
+                            return !is_inside(area_of_[user]);
+                          });
       if (leaves) ++streams;
     }
     return streams;
   }
 
-  // Only stores convert between widths on the way out, so nothing in the area may read such a value; and what a load has
-  // converted is not converted once more by a store.
+  // Only stores convert between widths on the way out, so nothing in the area may read such a value; and what a load
+  // has converted is not converted once more by a store.
   bool has_edge_cast_result(const Area& reader, const Area& from) const {
     for (NodeId id : from.nodes) {
       if (!shapes_[id].edge_cast) continue;
@@ -241,7 +259,8 @@ class Fuser {
   bool reads(const Area& area, std::size_t producer) const {
     return std::any_of(area.nodes.begin(), area.nodes.end(), [&](NodeId id) {
       const auto& inputs = graph_.node(id).inputs;
-      return std::any_of(inputs.begin(), inputs.end(), [&](ValueId value) { return area_of_value(value) == static_cast<int>(producer); });
+      return std::any_of(inputs.begin(), inputs.end(),
+                         [&](ValueId value) { return area_of_value(value) == static_cast<int>(producer); });
     });
   }
 
@@ -262,9 +281,9 @@ class Fuser {
     if (area.nodes.size() > kMaxRecomputed) return false;
     return std::all_of(area.nodes.begin(), area.nodes.end(), [&](NodeId id) {
       const Op op = graph_.node(id).op;
-      return op == Op::kAdd || op == Op::kSub || op == Op::kMul || op == Op::kNeg || op == Op::kCast || op == Op::kMax ||
-             op == Op::kMin || op == Op::kSelect || op == Op::kAbs || op == Op::kLogicalNot || op == Op::kBitNot ||
-             (op >= Op::kBitAnd && op <= Op::kGe);
+      return op == Op::kAdd || op == Op::kSub || op == Op::kMul || op == Op::kNeg || op == Op::kCast ||
+             op == Op::kMax || op == Op::kMin || op == Op::kSelect || op == Op::kAbs || op == Op::kLogicalNot ||
+             op == Op::kBitNot || (op >= Op::kBitAnd && op <= Op::kGe);
     });
   }
 
@@ -279,8 +298,8 @@ class Fuser {
     }
   }
 
-  // Whether a path leads from area a to area b through nodes outside both: merging would make a cycle. An area on the way
-  // is entered and left as a whole.
+  // Whether a path leads from area a to area b through nodes outside both: merging would make a cycle. An area on the
+  // way is entered and left as a whole.
   bool reaches_around(std::size_t a, std::size_t b) {
     stack_.clear();
     ++stamp_;

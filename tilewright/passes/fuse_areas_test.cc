@@ -69,7 +69,8 @@ TEST(FuseAreas, ExpandsAreCopiedIntoEveryArea) {
       e = expand(m) shape=[B,S]
       a = mul(x, e)
       b = add(z, e)
-      return a, b)", "map(expand mul) map(expand add)");
+      return a, b)",
+               "map(expand mul) map(expand add)");
 }
 TEST(FuseAreas, AnExpandThatIsAResultStaysToo) {
   expect_areas("x: f32[B, S] m: f32[S] e = expand(m) shape=[B,S] a = mul(x, e) return a, e", "expand map(expand mul)");
@@ -79,7 +80,8 @@ TEST(FuseAreas, AreasLookThroughExpands) {
       s = reduce_sum(x) axes=[1] keepdim=1
       e = expand(s) shape=[B,S]
       y = div(x, e)
-      return y)", "rows(reduce_sum expand div)");
+      return y)",
+               "rows(reduce_sum expand div)");
 }
 TEST(FuseAreas, AnExpandBetweenTwoAreas) {
   expect_areas(R"(x: f32[B, S] z: f32[B, S, C]
@@ -87,7 +89,8 @@ TEST(FuseAreas, AnExpandBetweenTwoAreas) {
       e = expand(s) shape=[B,S]
       y = tanh(e)
       m = transpose(y) perm=[1,0]
-      return m, s)", "rows(reduce_sum expand tanh)->2 transpose");
+      return m, s)",
+               "rows(reduce_sum expand tanh)->2 transpose");
 }
 TEST(FuseAreas, ScalarsThatKernelsReadAreAreas) {
   expect_areas("x: f32[B] k = scalar() dtype=f32 value=2.0 y = pad(x, k) low=[1] high=[0] return y", "map(scalar) pad");
@@ -98,25 +101,31 @@ TEST(FuseRows, ProducersJoinAReduction) {
 }
 TEST(FuseRows, ConsumersOverTheDomainJoin) {
   expect_areas(R"(x: f32[B, S] m = reduce_max(x) axes=[1] keepdim=1 d = sub(x, m) e = exp(d)
-      s = reduce_sum(e) axes=[1] keepdim=1 y = div(e, s) return y)", "rows(reduce_max sub exp reduce_sum div)");
+      s = reduce_sum(e) axes=[1] keepdim=1 y = div(e, s) return y)",
+               "rows(reduce_max sub exp reduce_sum div)");
 }
 TEST(FuseRows, ConsumersOfRowValuesJoin) {
   expect_areas("x: f32[B, S] s = reduce_sum(x) axes=[1] keepdim=1 r = sqrt(s) return r", "rows(reduce_sum sqrt)");
 }
 TEST(FuseRows, ReductionsOfOneValueShareTheirRows) {
   expect_areas(R"(x: f32[B, S] a = reduce_sum(x) axes=[1] keepdim=1 b = reduce_max(x) axes=[1] keepdim=1
-      c = reduce_min(x) axes=[1] keepdim=1 return a, b, c)", "rows(reduce_sum reduce_max reduce_min)->3");
+      c = reduce_min(x) axes=[1] keepdim=1 return a, b, c)",
+               "rows(reduce_sum reduce_max reduce_min)->3");
 }
 TEST(FuseRows, OtherRowsStayApart) {
-  expect_areas(R"(x: f32[A, B, S] a = reduce_sum(x) axes=[2] keepdim=1 b = reduce_sum(x) axes=[1,2] keepdim=1 return a, b)",
-               "rows(reduce_sum) rows(reduce_sum)");
+  expect_areas(
+      R"(x: f32[A, B, S] a = reduce_sum(x) axes=[2] keepdim=1 b = reduce_sum(x) axes=[1,2] keepdim=1 return a, b)",
+      "rows(reduce_sum) rows(reduce_sum)");
 }
 TEST(FuseRows, NativeNormsAndTheirNeighbours) {
-  expect_areas("x: f32[B, 64] r: f32[B, 64] w: f32[64] a = add(x, r) n = layer_norm(a, w) num_axes=1 eps=1e-05 g = silu(n) return g",
-               "rows(add layer_norm silu)");
+  expect_areas(
+      "x: f32[B, 64] r: f32[B, 64] w: f32[64] a = add(x, r) n = layer_norm(a, w) num_axes=1 eps=1e-05 g = silu(n) "
+      "return g",
+      "rows(add layer_norm silu)");
 }
 TEST(FuseRows, AWeightOfANormIsReadFromMemory) {
-  expect_areas("x: f32[B, 64] w: f32[64] v = neg(w) n = layer_norm(x, v) num_axes=1 eps=1e-05 return n", "map(neg) rows(layer_norm)");
+  expect_areas("x: f32[B, 64] w: f32[64] v = neg(w) n = layer_norm(x, v) num_axes=1 eps=1e-05 return n",
+               "map(neg) rows(layer_norm)");
 }
 TEST(FuseRows, LongChainsOfReductionsAreCut) {
   std::string text = "x: f32[B, S] v0 = neg(x) ";
@@ -130,30 +139,37 @@ TEST(FuseRows, LongChainsOfReductionsAreCut) {
 }
 
 TEST(FuseColumns, ProducersAndConsumersOfFinishedValues) {
-  expect_areas("x: f32[B, S] a = exp(x) s = reduce_sum(a) axes=[0] keepdim=1 r = sqrt(s) return r", "columns(exp reduce_sum sqrt)");
+  expect_areas("x: f32[B, S] a = exp(x) s = reduce_sum(a) axes=[0] keepdim=1 r = sqrt(s) return r",
+               "columns(exp reduce_sum sqrt)");
 }
 TEST(FuseColumns, AProducerThatOthersReadStays) {
-  expect_areas("x: f32[B, S] a = exp(x) s = reduce_sum(a) axes=[0] keepdim=1 return s, a", "map(exp) columns(reduce_sum)");
+  expect_areas("x: f32[B, S] a = exp(x) s = reduce_sum(a) axes=[0] keepdim=1 return s, a",
+               "map(exp) columns(reduce_sum)");
 }
 TEST(FuseColumns, TwoConsumersOfFinishedValues) {
   expect_areas("x: f32[B, S] s = reduce_sum(x) axes=[0] keepdim=1 a = sqrt(s) b = neg(s) return a, b",
                "columns(reduce_sum sqrt neg)->2");
 }
 TEST(FuseColumns, ConsumersOverTheDomainStay) {
-  expect_areas("x: f32[B, S] s = reduce_sum(x) axes=[0] keepdim=1 y = sub(x, s) return y", "columns(reduce_sum) map(sub)");
+  expect_areas("x: f32[B, S] s = reduce_sum(x) axes=[0] keepdim=1 y = sub(x, s) return y",
+               "columns(reduce_sum) map(sub)");
 }
 TEST(FuseColumns, ReductionsOfOneValueShareTheirPass) {
   expect_areas("x: f32[B, S] a = reduce_sum(x) axes=[0] keepdim=1 b = reduce_max(x) axes=[0] keepdim=1 return a, b",
                "columns(reduce_sum reduce_max)->2");
 }
 TEST(FuseColumns, AReductionThatReadsAnotherStays) {
-  expect_areas(R"(x: f32[B, S] a = reduce_sum(x) axes=[0] keepdim=1 d = sub(x, a) q = mul(d, d) v = reduce_sum(q) axes=[0] keepdim=1
-      return v)", "columns(reduce_sum) columns(sub mul reduce_sum)");
+  expect_areas(
+      R"(x: f32[B, S] a = reduce_sum(x) axes=[0] keepdim=1 d = sub(x, a) q = mul(d, d) v = reduce_sum(q) axes=[0] keepdim=1
+      return v)",
+      "columns(reduce_sum) columns(sub mul reduce_sum)");
 }
 
 TEST(FuseMatMul, AnEpilogueJoins) {
-  expect_areas("x: f32[B, 8] w: f32[8, 4] b: f32[4] r: f32[B, 4] y = matmul(x, w) a = add(y, b) g = gelu(a) s = add(g, r) return s",
-               "matmul(matmul add gelu add)");
+  expect_areas(
+      "x: f32[B, 8] w: f32[8, 4] b: f32[4] r: f32[B, 4] y = matmul(x, w) a = add(y, b) g = gelu(a) s = add(g, r) "
+      "return s",
+      "matmul(matmul add gelu add)");
 }
 TEST(FuseMatMul, AnEpilogueWithTwoResults) {
   expect_areas("x: f32[B, 8] w: f32[8, 4] y = matmul(x, w) g = gelu(y) return g, y", "matmul(matmul gelu)->2");
@@ -162,24 +178,28 @@ TEST(FuseMatMul, AProducerOfAnOperandStays) {
   expect_areas("x: f32[B, 8] w: f32[8, 4] a = exp(x) y = matmul(a, w) return y", "map(exp) matmul(matmul)");
 }
 TEST(FuseMatMul, AnOperandThatTheEpilogueReadsStays) {
-  expect_areas("x: f32[B, 8] w: f32[8, 8] a = neg(x) y = matmul(a, w) z = add(y, a) return z", "map(neg) matmul(matmul add)");
+  expect_areas("x: f32[B, 8] w: f32[8, 8] a = neg(x) y = matmul(a, w) z = add(y, a) return z",
+               "map(neg) matmul(matmul add)");
 }
 TEST(FuseMatMul, AnExpandedOperandStaysOutside) {
-  expect_areas("x: f32[B, 8] s: f32[1, 4] w = expand(s) shape=[8,4] y = matmul(x, w) return y", "expand matmul(matmul)");
+  expect_areas("x: f32[B, 8] s: f32[1, 4] w = expand(s) shape=[8,4] y = matmul(x, w) return y",
+               "expand matmul(matmul)");
 }
 TEST(FuseMatMul, TwoMatMulsStayApart) {
   expect_areas("x: f32[B, 8] w: f32[8, 8] y = matmul(x, w) z = matmul(y, w) a = add(y, z) return a",
                "matmul(matmul) matmul(matmul add)");
 }
 TEST(FuseMatMul, AReductionOfTheResultStays) {
-  expect_areas("x: f32[B, 8] w: f32[8, 8] y = matmul(x, w) s = softmax(y) axis=1 return s", "matmul(matmul) rows(softmax)");
+  expect_areas("x: f32[B, 8] w: f32[8, 8] y = matmul(x, w) s = softmax(y) axis=1 return s",
+               "matmul(matmul) rows(softmax)");
 }
 
 TEST(FuseWidths, FourAndEightBytesStayApart) {
   expect_areas("x: f32[B] i: i64[B] a = exp(x) b = neg(i) return a, b", "map(exp) map(neg)");
 }
 TEST(FuseWidths, ACastLoadsForTheAreaBehindIt) {
-  expect_areas("i: i64[B] a = neg(i) c = cast(a) dtype=f32 y = exp(c) z = neg(y) return z", "map(neg) map(cast exp neg)");
+  expect_areas("i: i64[B] a = neg(i) c = cast(a) dtype=f32 y = exp(c) z = neg(y) return z",
+               "map(neg) map(cast exp neg)");
 }
 TEST(FuseWidths, ACastStoresForTheAreaBeforeIt) {
   expect_areas("x: f32[B] a = exp(x) c = cast(a) dtype=i64 return c", "map(exp cast)");
@@ -191,11 +211,13 @@ TEST(FuseWidths, ALoadedCastIsNotStoredWithAnother) {
   expect_areas("x: f32[B] a = cast(x) dtype=i64 b = cast(a) dtype=f16 return b", "map(cast) map(cast)");
 }
 TEST(FuseWidths, AReaderOfAStoredCastStays) {
-  expect_areas("x: f32[B] z: f64[B] a = exp(x) c = cast(a) dtype=f64 y = add(c, z) return y, a", "map(exp) map(cast add)");
+  expect_areas("x: f32[B] z: f64[B] a = exp(x) c = cast(a) dtype=f64 y = add(c, z) return y, a",
+               "map(exp) map(cast add)");
 }
 
 TEST(FuseCycles, AValueThatLeavesAndComesBackKeepsAreasApart) {
-  expect_areas("x: f32[8, 8] a = exp(x) t = transpose(a) perm=[1,0] y = add(a, t) return y", "map(exp) transpose map(add)");
+  expect_areas("x: f32[8, 8] a = exp(x) t = transpose(a) perm=[1,0] y = add(a, t) return y",
+               "map(exp) transpose map(add)");
 }
 TEST(FuseCycles, ThroughALateSize) {
   expect_areas(R"(x: f32[B]
@@ -203,14 +225,16 @@ TEST(FuseCycles, ThroughALateSize) {
       p = nonzero(a) count=u0
       n = scalar() dtype=f32 value=u0
       y = div(a, n)
-      return y, p)", "map(neg) nonzero map(scalar div)");
+      return y, p)",
+               "map(neg) nonzero map(scalar div)");
 }
 TEST(FuseCycles, ThroughARegion) {
   expect_areas(R"(x: f32[8] c: bool[]
       a = neg(x)
       r = if(c) { capture o = a  return o } { capture p = a  q = exp(p)  return q }
       y = add(a, r)
-      return y)", "map(neg) if map(add)");
+      return y)",
+               "map(neg) if map(add)");
 }
 
 TEST(FuseReport, NamesBothAreasAndTheReason) {

@@ -7,9 +7,13 @@
 namespace tilewright::passes {
 namespace {
 
-int width_of(DType dtype) { return dtype == DType::kBool ? 0 : byte_size(dtype) == 8 ? 8 : 4; }
+int width_of(DType dtype) {
+  return dtype == DType::kBool ? 0 : byte_size(dtype) == 8 ? 8 : 4;
+}
 
-bool tile_is_f32(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16; }
+bool tile_is_f32(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
 
 AreaShape classify_cast(const Graph& graph, const Node& node) {
   const int from = width_of(graph.type(node.inputs[0]).dtype), to = width_of(node.attrs.dtype("dtype"));
@@ -73,7 +77,9 @@ AreaShape classify(const Graph& graph, const Node& node) {
       return {.kind = AreaKind::kRows, .width = 4, .domain = graph.type(node.inputs[0]).shape, .row_axes = 1};
     case Op::kLayerNorm:
     case Op::kRmsNorm:
-      return {.kind = AreaKind::kRows, .width = 4, .domain = graph.type(node.inputs[0]).shape,
+      return {.kind = AreaKind::kRows,
+              .width = 4,
+              .domain = graph.type(node.inputs[0]).shape,
               .row_axes = static_cast<std::size_t>(node.attrs.integer("num_axes"))};
     default:
       break;
@@ -101,7 +107,8 @@ Fit fit(const Shape& shape, const AreaShape& area, const Facts& facts) {
   return broadcasts_into(shape, area.domain, facts) ? Fit::kBroadcast : Fit::kNo;
 }
 
-bool may_merge(const AreaShape& producer, const AreaShape& consumer, const Facts& facts, AreaShape& out, bool& recomputes) {
+bool may_merge(const AreaShape& producer, const AreaShape& consumer, const Facts& facts, AreaShape& out,
+               bool& recomputes) {
   recomputes = false;
   if (producer.width != 0 && consumer.width != 0 && producer.width != consumer.width) return false;
   const int width = std::max(producer.width, consumer.width);
@@ -116,7 +123,8 @@ bool may_merge(const AreaShape& producer, const AreaShape& consumer, const Facts
     out = consumer;
   } else if (consumer.kind == AreaKind::kMap) {
     const Fit how = fit(consumer.domain, producer, facts);
-    if (producer.kind == AreaKind::kColumns ? how != Fit::kReduced : how != Fit::kSame && how != Fit::kReduced) return false;
+    if (producer.kind == AreaKind::kColumns ? how != Fit::kReduced : how != Fit::kSame && how != Fit::kReduced)
+      return false;
     out = producer;
   } else if (producer.kind == AreaKind::kRows && consumer.kind == AreaKind::kRows) {
     if (producer.row_axes != consumer.row_axes || !same_shape(producer.domain, consumer.domain, facts)) return false;

@@ -19,11 +19,11 @@ std::string_view to_string(AreaKind kind);  // the `kind` attribute of a fused n
 
 struct AreaShape {
   AreaKind kind = AreaKind::kNone;
-  int width = 0;          // bytes per lane: 4 or 8; 0: fits either
-  Shape domain;           // over which the area iterates
-  std::size_t row_axes = 0;                 // kRows
-  Ints reduced;                             // kColumns
-  bool edge_cast = false;  // a cast between widths: loads or stores do it, so it stands at the edge of its area
+  int width = 0;             // bytes per lane: 4 or 8; 0: fits either
+  Shape domain;              // over which the area iterates
+  std::size_t row_axes = 0;  // kRows
+  Ints reduced;              // kColumns
+  bool edge_cast = false;    // a cast between widths: loads or stores do it, so it stands at the edge of its area
 };
 
 AreaShape classify(const Graph& graph, const Node& node);
@@ -36,9 +36,10 @@ enum class Fit : std::uint8_t { kNo, kSame, kBroadcast, kReduced };
 Fit fit(const Shape& shape, const AreaShape& area, const Facts& facts);
 
 // Whether a producer area and a consumer area may be one, by kinds, widths and domains alone; `out` is the merged area.
-// Rules (producer -> consumer): map -> any whose domain is equal; map -> any whose domain it broadcasts into (recomputed);
-// rows -> map over the domain or the row values; rows -> rows with the same rows; columns -> map over the finished values;
-// columns beside columns over the same axes; matmul -> map over the result.
-bool may_merge(const AreaShape& producer, const AreaShape& consumer, const Facts& facts, AreaShape& out, bool& recomputes);
+// Rules (producer -> consumer): map -> any whose domain is equal; map -> any whose domain it broadcasts into
+// (recomputed); rows -> map over the domain or the row values; rows -> rows with the same rows; columns -> map over the
+// finished values; columns beside columns over the same axes; matmul -> map over the result.
+bool may_merge(const AreaShape& producer, const AreaShape& consumer, const Facts& facts, AreaShape& out,
+               bool& recomputes);
 
 }  // namespace tilewright::passes

@@ -8,13 +8,20 @@
 namespace tilewright::passes {
 namespace {
 
-bool is_free(Op op) { return op == Op::kScalar || op == Op::kIota || op == Op::kExpand; }
+bool is_free(Op op) {
+  return op == Op::kScalar || op == Op::kIota || op == Op::kExpand;
+}
 
 class Outliner {
  public:
   Outliner(Graph& graph, const std::vector<OutlinedArea>& areas)
-      : graph_(graph), areas_(areas), users_(graph.users()), area_of_(graph.num_nodes(), -1), is_output_(graph.num_values(), 0),
-        old_order_(graph.order()), replacements_(graph) {
+      : graph_(graph),
+        areas_(areas),
+        users_(graph.users()),
+        area_of_(graph.num_nodes(), -1),
+        is_output_(graph.num_values(), 0),
+        old_order_(graph.order()),
+        replacements_(graph) {
     for (std::size_t i = 0; i < areas.size(); ++i) {
       for (NodeId id : areas[i].nodes) area_of_[id] = static_cast<int>(i);
     }
@@ -54,8 +61,8 @@ class Outliner {
     std::vector<std::unique_ptr<Graph>> regions;
     regions.push_back(std::move(region_));
     const std::string name = results.empty() ? "area" : graph_.value(results[0]).name;
-    const NodeId fused = graph_.add_node(Op::kFused, inputs_, {{"kind", std::string(to_string(outlined.kind))}}, std::move(types),
-                                         std::move(regions), name);
+    const NodeId fused = graph_.add_node(Op::kFused, inputs_, {{"kind", std::string(to_string(outlined.kind))}},
+                                         std::move(types), std::move(regions), name);
     for (std::size_t i = 0; i < results.size(); ++i) replacements_.replace(results[i], graph_.node(fused).outputs[i]);
   }
 
@@ -88,7 +95,8 @@ class Outliner {
     for (ValueId input : node.inputs) inputs.push_back(node.op == Op::kMatMul ? use_operand(input) : use(input));
     std::vector<TensorType> types;
     for (ValueId output : node.outputs) types.push_back(graph_.type(output));
-    const NodeId copied = region_->add_node(node.op, std::move(inputs), node.attrs, std::move(types), {}, graph_.value(node.outputs[0]).name);
+    const NodeId copied = region_->add_node(node.op, std::move(inputs), node.attrs, std::move(types), {},
+                                            graph_.value(node.outputs[0]).name);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) map_[node.outputs[i]] = region_->node(copied).outputs[i];
   }
 
@@ -135,7 +143,9 @@ class Outliner {
 
 }  // namespace
 
-void outline_areas(Graph& graph, const std::vector<OutlinedArea>& areas) { Outliner(graph, areas).run(); }
+void outline_areas(Graph& graph, const std::vector<OutlinedArea>& areas) {
+  Outliner(graph, areas).run();
+}
 
 bool outline_sources(Graph& graph) {
   std::vector<OutlinedArea> sources;

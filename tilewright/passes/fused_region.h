@@ -10,9 +10,9 @@ struct OutlinedArea {
   AreaKind kind;
 };
 
-// Replaces the nodes of each area by one fused node; no node is in two areas, and merging them makes no cycle. Scalars, iotas
-// and expands are copied into every region that reads them; a matmul reads its operands from outside. What only regions read
-// is erased, and the graph sorted.
+// Replaces the nodes of each area by one fused node; no node is in two areas, and merging them makes no cycle. Scalars,
+// iotas and expands are copied into every region that reads them; a matmul reads its operands from outside. What only
+// regions read is erased, and the graph sorted.
 void outline_areas(Graph& graph, const std::vector<OutlinedArea>& areas);
 
 // Scalars and iotas that something outside of areas reads become areas of their own.

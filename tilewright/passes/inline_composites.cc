@@ -7,7 +7,9 @@
 namespace tilewright::passes {
 namespace {
 
-bool computes_in_f32(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16; }
+bool computes_in_f32(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
 
 bool stays_whole(const Graph& graph, const Node& node) {
   const TensorType& type = graph.type(node.inputs[0]);

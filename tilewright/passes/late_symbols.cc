@@ -18,7 +18,9 @@ void each_dim(const AttrValue& value, auto&& visit_dim) {
 Binders find_binders(const Graph& graph) {
   Binders binders;
   std::unordered_set<Dim> known(graph.scalar_inputs().begin(), graph.scalar_inputs().end());
-  const auto know = [&](ValueId value) { known.insert(graph.type(value).shape.begin(), graph.type(value).shape.end()); };
+  const auto know = [&](ValueId value) {
+    known.insert(graph.type(value).shape.begin(), graph.type(value).shape.end());
+  };
   for (ValueId input : graph.inputs()) know(input);
   for (const Graph::Capture& capture : graph.captures()) know(capture.inner);
   for (NodeId id : graph.order()) {
@@ -65,7 +67,8 @@ std::vector<std::vector<NodeId>> late_dependencies(const Graph& graph) {
     for (Dim symbol : symbols) {
       const auto binder = binders.find(symbol);
       if (binder == binders.end() || binder->second == id) continue;
-      if (std::find(found[id].begin(), found[id].end(), binder->second) == found[id].end()) found[id].push_back(binder->second);
+      if (std::find(found[id].begin(), found[id].end(), binder->second) == found[id].end())
+        found[id].push_back(binder->second);
     }
   }
   return found;

@@ -9,9 +9,15 @@ void clean(Graph& graph, bool (*pass)(Graph&)) {
   pass(graph);
   remove_dead_nodes(graph);
 }
-void transposes(Graph& graph) { clean(graph, merge_transposes); }
-void reshapes(Graph& graph) { clean(graph, merge_reshapes); }
-void unchanged(void (*pass)(Graph&), std::string_view text) { expect_pass(pass, text, text); }
+void transposes(Graph& graph) {
+  clean(graph, merge_transposes);
+}
+void reshapes(Graph& graph) {
+  clean(graph, merge_reshapes);
+}
+void unchanged(void (*pass)(Graph&), std::string_view text) {
+  expect_pass(pass, text, text);
+}
 
 TEST(MergeTransposes, InversesCancel) {
   expect_pass(transposes, "x: f32[B, 64] a = transpose(x) perm=[1,0] b = transpose(a) perm=[1,0] c = neg(b) return c",

@@ -75,9 +75,8 @@ std::optional<double> known_number(const Graph& graph, ValueId value) {
 }
 
 bool same_shape(const Shape& a, const Shape& b, const Facts& facts) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [&](Dim x, Dim y) {
-           return x == y || facts.same(x, y) == Answer::kYes;
-         });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [&](Dim x, Dim y) { return x == y || facts.same(x, y) == Answer::kYes; });
 }
 
 bool same_but_for_units(const Shape& a, const Shape& b, const Facts& facts) {

@@ -7,18 +7,23 @@
 namespace tilewright::passes {
 namespace {
 
-bool fuse(Graph& graph) { return fuse_areas(graph, nullptr); }
+bool fuse(Graph& graph) {
+  return fuse_areas(graph, nullptr);
+}
 
 constexpr Pass kPipeline[] = {
     {"remove_no_ops", remove_no_ops, "a node whose result is one of its inputs, bit for bit, is that input"},
     {"merge_transposes", merge_transposes, "a transpose of a transpose is one transpose, or none"},
     {"merge_reshapes", merge_reshapes, "a reshape of a reshape is one reshape, or none"},
-    {"fold_constants", fold_constants, "what depends on small constants alone is a constant, on host scalars a host scalar"},
+    {"fold_constants", fold_constants,
+     "what depends on small constants alone is a constant, on host scalars a host scalar"},
     {"common_subexpressions", common_subexpressions, "nodes that compute the same are one"},
-    {"recognise_composites", recognise_composites, "primitives that spell out a norm, softmax or activation are that composite"},
+    {"recognise_composites", recognise_composites,
+     "primitives that spell out a norm, softmax or activation are that composite"},
     {"inline_composites", inline_composites, "a composite without a native kernel is its definition"},
     {"split_reduces", split_reduces, "a reduction is over adjacent axes and keeps them as size 1"},
-    {"sink_reshapes", sink_reshapes, "elementwise operations stand before the reshape of a matmul or a reduction, not behind"},
+    {"sink_reshapes", sink_reshapes,
+     "elementwise operations stand before the reshape of a matmul or a reduction, not behind"},
     {"merge_reshapes", merge_reshapes, "the reshapes that met are one"},
     {"common_subexpressions", common_subexpressions, "what several definitions compute is computed once"},
     {"remove_dead_nodes", remove_dead_nodes, "a node without effect whose results nobody reads is gone"},
@@ -42,7 +47,9 @@ bool run_on_all(const Pass& pass, Graph& graph) {
 
 }  // namespace
 
-std::span<const Pass> pipeline() { return kPipeline; }
+std::span<const Pass> pipeline() {
+  return kPipeline;
+}
 
 Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions& options) {
   std::vector<PassReport> reports;
@@ -53,7 +60,8 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
     const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
     reports.push_back({pass.name, elapsed.count(), changed, {}});
     if (options.verify_each) {
-      if (Status status = verify(graph); !status.ok()) return std::move(status).error().in(fmt::format("after pass {}", pass.name));
+      if (Status status = verify(graph); !status.ok())
+        return std::move(status).error().in(fmt::format("after pass {}", pass.name));
     }
     if (contains(options.print_after, pass.name) || contains(options.print_after, "all")) {
       reports.back().printed = print(graph);

@@ -29,7 +29,8 @@ TEST(Pipeline, AnEncoderLayerIsFewKernels) {
   EXPECT_EQ(count(*graph, Op::kFused), 22u) << print(*graph);
 }
 
-// Processor time, the least of five runs. Eight times the nodes may not take more than 24 times as long: quadratic takes 64.
+// Processor time, the least of five runs. Eight times the nodes may not take more than 24 times as long: quadratic
+// takes 64.
 TEST(Pipeline, TimeGrowsWithTheNumberOfNodes) {
   const auto ticks = [](int layers) {
     std::clock_t best = 0;
@@ -57,7 +58,9 @@ TEST(Pipeline, SkipsAndPrintsByName) {
 }
 
 TEST(Pipeline, RegionsAreOptimisedToo) {
-  const auto graph = parse_or_die("x: f32[B] c: bool[] r = if(c) { capture a = x  n = neg(a)  m = neg(n)  e = exp(m)  return e } { capture a = x  return a } return r");
+  const auto graph = parse_or_die(
+      "x: f32[B] c: bool[] r = if(c) { capture a = x  n = neg(a)  m = neg(n)  e = exp(m)  return e } { capture a = x  "
+      "return a } return r");
   ASSERT_TRUE(run_pipeline(*graph, {.verify_each = true}).ok());
   EXPECT_EQ(count(*graph, Op::kNeg), 0u);
   EXPECT_EQ(count(*graph, Op::kFused), 1u);

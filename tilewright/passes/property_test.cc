@@ -12,15 +12,16 @@
 namespace tilewright::passes {
 namespace {
 
-// Graphs of the kind that models are made of: elementwise chains, broadcasts, reductions, norms, matmuls, reshapes, over the
-// shapes [B, S, 8] and what broadcasts into it.
+// Graphs of the kind that models are made of: elementwise chains, broadcasts, reductions, norms, matmuls, reshapes,
+// over the shapes [B, S, 8] and what broadcasts into it.
 class ModelGraph {
  public:
   explicit ModelGraph(std::uint64_t seed) : random_(seed), graph_(std::make_unique<Graph>()), builder_(*graph_) {}
 
   std::unique_ptr<Graph> make(std::size_t nodes) {
     const Dim b = Dim::symbol("B"), s = Dim::symbol("S");
-    for (const Shape& shape : {Shape{b, s, 8}, Shape{b, s, 8}, Shape{s, 8}, Shape{8}, Shape{8, 8}, Shape{b, 1, 8}, Shape{b, s, 1}}) {
+    for (const Shape& shape :
+         {Shape{b, s, 8}, Shape{b, s, 8}, Shape{s, 8}, Shape{8}, Shape{8, 8}, Shape{b, 1, 8}, Shape{b, s, 1}}) {
       graph_->add_input({DType::kF32, shape}, "x");
     }
     graph_->add_input({DType::kI64, {b, s, 8}}, "i");
@@ -37,10 +38,13 @@ class ModelGraph {
   // Late values more often, so that chains grow.
   ValueId pick() { return static_cast<ValueId>(std::max(below(graph_->num_values()), below(graph_->num_values()))); }
 
-  void try_op(Op op, std::vector<ValueId> inputs, Attrs attrs = {}) { (void)builder_.op(op, std::move(inputs), std::move(attrs)); }
+  void try_op(Op op, std::vector<ValueId> inputs, Attrs attrs = {}) {
+    (void)builder_.op(op, std::move(inputs), std::move(attrs));
+  }
 
   void add() {
-    static constexpr Op kUnary[] = {Op::kNeg, Op::kAbs, Op::kTanh, Op::kSigmoid, Op::kRelu, Op::kGelu, Op::kSilu, Op::kFloor};
+    static constexpr Op kUnary[] = {Op::kNeg,  Op::kAbs,  Op::kTanh, Op::kSigmoid,
+                                    Op::kRelu, Op::kGelu, Op::kSilu, Op::kFloor};
     static constexpr Op kBinary[] = {Op::kAdd, Op::kSub, Op::kMul, Op::kMax, Op::kMin};
     static constexpr Op kReduces[] = {Op::kReduceSum, Op::kReduceMax, Op::kReduceMin, Op::kReduceMean};
     const ValueId a = pick(), b = pick();
@@ -57,11 +61,14 @@ class ModelGraph {
         if (dtype == graph_->type(b).dtype) try_op(kBinary[below(std::size(kBinary))], {a, b});
         return;
       case 5: {
-        const ValueId number = builder_.scalar(dtype, is_float(dtype) ? Dim::real(static_cast<double>(below(3)) / 2) : Dim(below(3)));
+        const ValueId number =
+            builder_.scalar(dtype, is_float(dtype) ? Dim::real(static_cast<double>(below(3)) / 2) : Dim(below(3)));
         return try_op(kBinary[below(std::size(kBinary))], {a, number});
       }
       case 6:
-        if (rank > 0) try_op(kReduces[below(4)], {a}, {{"axes", Ints{static_cast<std::int64_t>(below(shape.size()))}}, {"keepdim", below(2) == 0}});
+        if (rank > 0)
+          try_op(kReduces[below(4)], {a},
+                 {{"axes", Ints{static_cast<std::int64_t>(below(shape.size()))}}, {"keepdim", below(2) == 0}});
         return;
       case 7: {
         static constexpr DType kTo[] = {DType::kF32, DType::kF32, DType::kI64, DType::kF64, DType::kF16, DType::kI32};
@@ -71,7 +78,8 @@ class ModelGraph {
         if (below(2) == 0) return try_op(Op::kSoftmax, {a}, {{"axis", rank - 1}});
         return try_op(Op::kLayerNorm, {a}, {{"num_axes", 1}, {"eps", Dim::real(0.25)}});
       case 9:
-        return below(2) == 0 ? try_op(Op::kMatMul, {a, 4}) : try_op(Op::kExpand, {a}, {{"shape", graph_->type(0).shape}});
+        return below(2) == 0 ? try_op(Op::kMatMul, {a, 4})
+                             : try_op(Op::kExpand, {a}, {{"shape", graph_->type(0).shape}});
       case 10: {
         Shape with_unit = shape;
         if (below(2) == 0) {
@@ -114,7 +122,8 @@ std::vector<Tensor> random_inputs(const Graph& graph, std::int64_t batch, std::i
     for (double& element : elements) element = std::round(std::normal_distribution<double>(0, 16)(random)) / 8;
     Tensor tensor = Tensor::zeros(graph.type(input).dtype, sizes);
     visit(tensor.dtype(), [&]<typename T>() {
-      for (std::int64_t i = 0; i < count; ++i) tensor.data_as<T>()[i] = static_cast<T>(static_cast<float>(elements[static_cast<std::size_t>(i)]));
+      for (std::int64_t i = 0; i < count; ++i)
+        tensor.data_as<T>()[i] = static_cast<T>(static_cast<float>(elements[static_cast<std::size_t>(i)]));
     });
     tensors.push_back(tensor);
   }
@@ -130,7 +139,8 @@ void expect_close(const Tensor& got, const Tensor& want) {
       if (std::isnan(b)) {
         ASSERT_TRUE(std::isnan(a)) << "element " << i;
       } else {
-        ASSERT_TRUE(a == b || std::abs(a - b) <= 1e-4 * std::max(1.0, std::abs(b))) << "element " << i << ": " << a << " and " << b;
+        ASSERT_TRUE(a == b || std::abs(a - b) <= 1e-4 * std::max(1.0, std::abs(b)))
+            << "element " << i << ": " << a << " and " << b;
       }
     }
   });

@@ -70,7 +70,9 @@ Product product_of(const Around& around, ValueId value) {
   return product;
 }
 
-bool Product::is(double wanted, DType dtype) const { return close(number, wanted, dtype); }
+bool Product::is(double wanted, DType dtype) const {
+  return close(number, wanted, dtype);
+}
 
 std::optional<ValueId> reduced_over_last(const Around& around, ValueId value, Op op) {
   const Shape wanted = around.shape(value);
@@ -81,7 +83,8 @@ std::optional<ValueId> reduced_over_last(const Around& around, ValueId value, Op
   if (reduce == nullptr) return std::nullopt;
   const ValueId x = reduce->inputs[0];
   Shape kept = around.shape(x);
-  if (kept.empty() || reduce->attrs.ints("axes") != Ints{static_cast<std::int64_t>(kept.size()) - 1}) return std::nullopt;
+  if (kept.empty() || reduce->attrs.ints("axes") != Ints{static_cast<std::int64_t>(kept.size()) - 1})
+    return std::nullopt;
   kept.back() = Dim(1);
   return same_shape(around.shape(value), kept, around.graph.facts) ? std::optional(x) : std::nullopt;
 }

@@ -1,6 +1,6 @@
-// What the recognisers of composites share. A recogniser looks at one node and says which composite its result is, if the
-// nodes around it spell the definition out: the same function of real numbers, computed from the same values. Numbers in a
-// pattern must be the definition's up to the rounding of the dtype. One family per file.
+// What the recognisers of composites share. A recogniser looks at one node and says which composite its result is, if
+// the nodes around it spell the definition out: the same function of real numbers, computed from the same values.
+// Numbers in a pattern must be the definition's up to the rounding of the dtype. One family per file.
 #pragma once
 
 #include <optional>
@@ -37,7 +37,8 @@ class Around {
   const std::vector<std::uint32_t>& uses_;
 };
 
-// A product: the numbers in it multiplied, and the other factors. Looks through mul, div by a number, neg and integer powers.
+// A product: the numbers in it multiplied, and the other factors. Looks through mul, div by a number, neg and integer
+// powers.
 struct Product {
   double number = 1;
   std::vector<ValueId> factors;

@@ -60,7 +60,8 @@ std::optional<Composite> recognise_gelu(const Around& around, const Node& node) 
     if (!inner || around.uses(*inner) != 1 || !same_type(around, x, node.outputs[0])) continue;
     if (const Node* erf = around.made(*inner, Op::kErf)) {
       const Product scaled = product_of(around, erf->inputs[0]);
-      if (scaled.factors == std::vector<ValueId>{x} && scaled.is(M_SQRT1_2, dtype)) return Composite{Op::kGelu, {x}, {}};
+      if (scaled.factors == std::vector<ValueId>{x} && scaled.is(M_SQRT1_2, dtype))
+        return Composite{Op::kGelu, {x}, {}};
     }
     if (const Node* tanh = around.made(*inner, Op::kTanh)) {
       if (is_tanh_argument(around, tanh->inputs[0], x)) return Composite{Op::kGelu, {x}, {{"tanh", true}}};
@@ -78,7 +79,8 @@ std::optional<Composite> recognise_silu(const Around& around, const Node& node) 
   if (node.op != Op::kMul) return std::nullopt;
   for (std::size_t i = 0; i < 2; ++i) {
     const Node* sigmoid = around.made(node.inputs[i], Op::kSigmoid);
-    if (sigmoid != nullptr && sigmoid->inputs[0] == node.inputs[1 - i]) return Composite{Op::kSilu, {node.inputs[1 - i]}, {}};
+    if (sigmoid != nullptr && sigmoid->inputs[0] == node.inputs[1 - i])
+      return Composite{Op::kSilu, {node.inputs[1 - i]}, {}};
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
-// Finds composites that an exporter wrote as primitives and puts the composite in their place, so that native kernels run:
-// gelu, silu, sigmoid, softmax, layer and rms norm. Only f32 and f64, over the last axis; casts around stay where they are.
+// Finds composites that an exporter wrote as primitives and puts the composite in their place, so that native kernels
+// run: gelu, silu, sigmoid, softmax, layer and rms norm. Only f32 and f64, over the last axis; casts around stay where
+// they are.
 #include "tilewright/passes/pass.h"
 #include "tilewright/passes/recognise.h"
 #include "tilewright/passes/replacements.h"

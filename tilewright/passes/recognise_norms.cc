@@ -35,7 +35,8 @@ std::optional<Deviation> under_root(const Around& around, ValueId value) {
   for (std::size_t i = 0; i < 2; ++i) {
     const auto eps = host_scalar(around.graph, sum->inputs[i]);
     const ValueId variance = sum->inputs[1 - i];
-    if (eps && same_shape(around.shape(variance), around.shape(value), around.graph.facts)) return Deviation{variance, *eps};
+    if (eps && same_shape(around.shape(variance), around.shape(value), around.graph.facts))
+      return Deviation{variance, *eps};
   }
   return std::nullopt;
 }
@@ -66,7 +67,8 @@ std::optional<Composite> normalised(const Around& around, ValueId d, const std::
     const auto spread = reduced_over_last(around, deviation->variance, Op::kVariance);
     if (!spread || *spread != *x) return std::nullopt;
     ValueId value = deviation->variance;
-    while (around.made(value, Op::kVariance) == nullptr) value = around.graph.node(around.graph.value(value).producer).inputs[0];
+    while (around.made(value, Op::kVariance) == nullptr)
+      value = around.graph.node(around.graph.value(value).producer).inputs[0];
     if (around.made(value, Op::kVariance)->attrs.dim("correction") != Dim(0)) return std::nullopt;
     return Composite{Op::kLayerNorm, {*x}, attrs};
   }

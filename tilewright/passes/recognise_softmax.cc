@@ -1,4 +1,5 @@
-// softmax and log_softmax over the last axis, shifted by the maximum. Without the shift it is another function for large x.
+// softmax and log_softmax over the last axis, shifted by the maximum. Without the shift it is another function for
+// large x.
 #include "tilewright/passes/recognise.h"
 
 namespace tilewright::passes {

@@ -1,5 +1,5 @@
-// Rewriting a graph in one walk: values that a pass replaces are noted and swept in at the end, so that a pass over n nodes
-// costs O(n), however many values it replaces.
+// Rewriting a graph in one walk: values that a pass replaces are noted and swept in at the end, so that a pass over n
+// nodes costs O(n), however many values it replaces.
 #pragma once
 
 #include "tilewright/graph/builder.h"
@@ -21,8 +21,8 @@ class Replacements {
   bool any_ = false;
 };
 
-// Calls `rewrite(Builder&, NodeId)` for each node, in order, whose inputs have been rewritten already. It returns the value that
-// replaces the only result of the node, or nothing. A new value takes the name of the one it replaces.
+// Calls `rewrite(Builder&, NodeId)` for each node, in order, whose inputs have been rewritten already. It returns the
+// value that replaces the only result of the node, or nothing. A new value takes the name of the one it replaces.
 template <typename Rewrite>
 bool rewrite_nodes(Graph& graph, Rewrite&& rewrite);
 

@@ -8,7 +8,7 @@ namespace {
 
 // Of an axis of an input. Should one be larger and a product of sizes leave i64, the call ends with an error.
 constexpr double kMostElements = 0x1p30;
-constexpr double kSafe = 0x1p62;          // i64 arithmetic below this cannot overflow
+constexpr double kSafe = 0x1p62;  // i64 arithmetic below this cannot overflow
 
 // Integers up to this are exact in the dtype.
 double exact_up_to(DType dtype) {
@@ -93,7 +93,9 @@ std::optional<Dim> ScalarArithmetic::fold_cast(DType from, DType to, Dim value) 
 
 std::optional<Dim> ScalarArithmetic::fold_integers(Op op, Dim a, Dim b) const {
   const double x = bound(a), y = bound(b);
-  const auto if_below = [](double most, auto&& result) { return most < kSafe ? std::optional<Dim>(result()) : std::nullopt; };
+  const auto if_below = [](double most, auto&& result) {
+    return most < kSafe ? std::optional<Dim>(result()) : std::nullopt;
+  };
   switch (op) {
     case Op::kAdd:
       return if_below(x + y, [&] { return a + b; });
@@ -130,7 +132,8 @@ std::optional<Dim> ScalarArithmetic::fold(const Node& node) const {
     return node.inputs.size() == 2 ? fold_integers(node.op, values[0], values[1]) : std::nullopt;
   }
   // Integers become f64 first, exactly: Dim sums and products of two integers would stay integers.
-  if (dtype != DType::kF64 || !values[0].is_float() || node.inputs.size() != 2 || !values[1].is_float()) return std::nullopt;
+  if (dtype != DType::kF64 || !values[0].is_float() || node.inputs.size() != 2 || !values[1].is_float())
+    return std::nullopt;
   switch (node.op) {
     case Op::kAdd:
       return values[0] + values[1];

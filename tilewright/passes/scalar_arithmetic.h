@@ -1,5 +1,5 @@
-// Ops on `scalar` nodes as Dim expressions, where the expression gives the same bits: i64 arithmetic that cannot leave the
-// range, f64 arithmetic, and casts that round once.
+// Ops on `scalar` nodes as Dim expressions, where the expression gives the same bits: i64 arithmetic that cannot leave
+// the range, f64 arithmetic, and casts that round once.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Moves reshapes behind elementwise consumers, so that these become part of the area in front of the reshape: of a reduction,
-// where the reshape only drops or adds axes of size 1, and of a matmul, whatever it does.
+// Moves reshapes behind elementwise consumers, so that these become part of the area in front of the reshape: of a
+// reduction, where the reshape only drops or adds axes of size 1, and of a matmul, whatever it does.
 //   sqrt(reshape(reduce_sum(x) keepdim=1))       ->  reshape(sqrt(reduce_sum(x) keepdim=1))
 //   gelu(reshape(add(matmul(a, b), bias)))       ->  reshape(gelu(add(matmul(a, b), bias)))
 //   add(reshape(matmul(a, b)), y)                ->  reshape(add(matmul(a, b), reshape(y)))

@@ -17,7 +17,9 @@ void sink_and_merge(Graph& graph) {
   merge_reshapes(graph);
   remove_dead_nodes(graph);
 }
-void unchanged(std::string_view text) { expect_pass(sink_and_merge, text, text); }
+void unchanged(std::string_view text) {
+  expect_pass(sink_and_merge, text, text);
+}
 
 TEST(SinkReshapes, AnActivationJoinsTheMatMulInFrontOfTheReshape) {
   expect_pass(sink, R"(
@@ -29,7 +31,8 @@ TEST(SinkReshapes, AnActivationJoinsTheMatMulInFrontOfTheReshape) {
     r = reshape(a) shape=[1, N, 6]
     g = gelu(r)
     return g
-  )", R"(
+  )",
+              R"(
     x: f32[N, 8]
     w: f32[8, 6]
     b: f32[6]
@@ -50,7 +53,8 @@ TEST(SinkReshapes, AResidualIsReshapedToTheMatMul) {
     r = reshape(m) shape=[1, N, 6]
     s = add(r, y)
     return s
-  )", R"(
+  )",
+              R"(
     x: f32[N, 8]
     w: f32[8, 6]
     y: f32[1, N, 6]
@@ -112,7 +116,7 @@ TEST(SinkReshapes, TwoReductionsMeet) {
 }
 
 TEST(SinkReshapes, AReshapeThatRegroupsStays) {
-  unchanged( R"(
+  unchanged(R"(
       x: f32[B, 6, L]
       r = reduce_sum(x) axes=[2] keepdim=1
       s = reshape(r) shape=[B*6]
@@ -121,7 +125,7 @@ TEST(SinkReshapes, AReshapeThatRegroupsStays) {
 }
 
 TEST(SinkReshapes, ABroadcastAfterTheReshapeStays) {
-  unchanged( R"(
+  unchanged(R"(
       x: f32[B, L]
       z: f32[C, B]
       r = reduce_sum(x) axes=[1] keepdim=1

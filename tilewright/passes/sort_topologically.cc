@@ -1,5 +1,5 @@
-// Depth first from the nodes in their old order, so that what is in order already stays. A node that uses a late symbol comes
-// after the node that binds it.
+// Depth first from the nodes in their old order, so that what is in order already stays. A node that uses a late symbol
+// comes after the node that binds it.
 #include "tilewright/passes/late_symbols.h"
 #include "tilewright/passes/pass.h"
 

@@ -8,7 +8,9 @@
 namespace tilewright::passes {
 namespace {
 
-bool is_reduce(Op op) { return info(op).op_class == OpClass::kReduce; }
+bool is_reduce(Op op) {
+  return info(op).op_class == OpClass::kReduce;
+}
 
 // The last run of adjacent axes; the rest stays in `axes`.
 Ints take_last_run(Ints& axes) {

@@ -22,7 +22,9 @@ class TransformerGraph {
 
   TransformerGraph() : graph_(std::make_unique<Graph>()), builder_(*graph_) {}
 
-  ValueId op(Op op, std::vector<ValueId> inputs, Attrs attrs = {}) { return builder_.must(op, std::move(inputs), std::move(attrs)); }
+  ValueId op(Op op, std::vector<ValueId> inputs, Attrs attrs = {}) {
+    return builder_.must(op, std::move(inputs), std::move(attrs));
+  }
   ValueId weight(Shape shape) { return graph_->add_input({DType::kF32, std::move(shape)}, "w", InputRole::kWeight); }
   ValueId number(double value) { return builder_.scalar(DType::kF32, Dim::real(value)); }
 
@@ -32,7 +34,8 @@ class TransformerGraph {
   }
 
   ValueId heads(ValueId x) {
-    const ValueId split = op(Op::kReshape, {x}, {{"shape", Shape{Dim::symbol("B"), Dim::symbol("S"), kHeads, kHidden / kHeads}}});
+    const ValueId split =
+        op(Op::kReshape, {x}, {{"shape", Shape{Dim::symbol("B"), Dim::symbol("S"), kHeads, kHidden / kHeads}}});
     return op(Op::kTranspose, {split}, {{"perm", Ints{0, 2, 1, 3}}});
   }
 
@@ -50,7 +53,8 @@ class TransformerGraph {
   }
 
   ValueId layer(ValueId x) {
-    const ValueId q = heads(linear(x, kHidden, kHidden)), k = heads(linear(x, kHidden, kHidden)), v = heads(linear(x, kHidden, kHidden));
+    const ValueId q = heads(linear(x, kHidden, kHidden)), k = heads(linear(x, kHidden, kHidden)),
+                  v = heads(linear(x, kHidden, kHidden));
     const ValueId scores = op(Op::kMatMul, {q, op(Op::kTranspose, {k}, {{"perm", Ints{0, 1, 3, 2}}})});
     const ValueId weights = op(Op::kSoftmax, {op(Op::kDiv, {scores, number(4)})}, {{"axis", 3}});
     const ValueId mixed = op(Op::kTranspose, {op(Op::kMatMul, {weights, v})}, {{"perm", Ints{0, 2, 1, 3}}});
