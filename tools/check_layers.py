@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+"tilewright/([^"]+)"', re.MULTILINE)
 # vm/machine.h is the interface that every machine implements; tilewright.h is the public face of the runtime.
 SHARED = {"vm": {"isa"}}
+PUBLIC = "runtime"
 
 
 def read_arrows() -> dict[str, set[str]]:
@@ -31,7 +32,7 @@ def read_arrows() -> dict[str, set[str]]:
 
 
 def layer_of(path: str, layers: dict[str, set[str]]) -> str | None:
-    folder = path.rpartition("/")[0]
+    folder = path.rpartition("/")[0] or PUBLIC
     while folder and folder not in layers:
         folder = folder.rpartition("/")[0]
     return folder or None
