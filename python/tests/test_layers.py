@@ -47,7 +47,7 @@ LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "layer norm without weight": (lambda: nn.LayerNorm((3, 6), elementwise_affine=False), (4, 3, 6)),
     "group norm": (lambda: nn.GroupNorm(2, 6), (3, 6, 5)),
     "rms norm": (lambda: nn.RMSNorm(6), (4, 6)),
-    "batch norm": (lambda: nn.BatchNorm2d(6), (2, 6, 4, 5)),
+    "batch norm": (lambda: nn.BatchNorm2d(6).eval(), (2, 6, 4, 5)),
     "instance norm": (lambda: nn.InstanceNorm1d(6), (2, 6, 9)),
     "conv1d": (lambda: nn.Conv1d(6, 4, 3, stride=2, padding=1), (2, 6, 11)),
     "conv2d": (lambda: nn.Conv2d(6, 8, (3, 2), padding=(1, 0), dilation=(1, 2), groups=2), (2, 6, 9, 8)),
@@ -61,7 +61,7 @@ LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "average pool 1d": (lambda: nn.AvgPool1d(3), (2, 3, 9)),
     "global average": (lambda: nn.AdaptiveAvgPool2d(1), (2, 3, 9, 8)),
     "lstm cell": (lambda: nn.LSTMCell(6, 4), (3, 6)),
-    "multihead attention": (lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (2, 5, 8)),
+    "multihead attention": (lambda: nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True), (2, 5, 8)),
     "upsample": (lambda: nn.Upsample(scale_factor=2, mode="bilinear"), (1, 2, 4, 5)),
     "prelu": (lambda: nn.PReLU(), (4, 6)),
     "glu": (lambda: nn.GLU(), (4, 6)),
@@ -71,7 +71,7 @@ LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
 @pytest.mark.parametrize("name", LAYERS)
 def test_layer(name: str, engine: str) -> None:
     make, shape = LAYERS[name]
-    check(make().eval(), (torch.randn(shape),), (torch.randn(shape[0] + 2, *shape[1:]),), engine=engine)
+    check(make(), (torch.randn(shape),), (torch.randn(shape[0] + 2, *shape[1:]),), engine=engine)
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -22,7 +22,7 @@ REDUCTIONS: dict[str, Any] = {
     "norm": lambda x: (x.norm(), x.norm(dim=1), x.norm(1, dim=-1), x.norm(torch.inf, dim=0), x.norm(3, dim=1)),
     "running": lambda x: (x.cumsum(1), x.cumprod(-1), *x.cummax(1), *x.cummin(0)),
     "softmax": lambda x: (x.softmax(-1), x.log_softmax(1), x.softmax(0)),
-    "sort": lambda x: (*x.sort(1), *x.sort(-1, descending=True, stable=True), x.argsort(0)),
+    "sort": lambda x: (*x.sort(1), *x.sort(stable=True, dim=-1, descending=True), x.argsort(0)),
     "topk": lambda x: (*x.topk(1, 1), *x.topk(2, 1, largest=False)),
     "count": lambda x: (x > 0).sum(1),
 }

@@ -105,6 +105,8 @@ def _register_tables() -> None:
     for name, op in BITS.items():
         overloads = ("Tensor", "Scalar", "Scalar_Tensor", "Tensor_Scalar")
         lowers(*(f"{name}.{overload}" for overload in overloads))(promoted(op, False))
+    for name, op in {"__lshift__": "shift_left", "__rshift__": "shift_right"}.items():
+        lowers(f"{name}.Tensor", f"{name}.Scalar")(promoted(op, False))
 
 
 _register_tables()
@@ -126,7 +128,10 @@ def _float_pair(c: Lowering, a: Value, b: Value) -> Value:
 
 @lowers("sign", "sgn")
 def _sign(c: Lowering, x: Value) -> Value:
-    return x if x.dtype is torch.bool else c.op("sign", x)
+    if not x.dtype.is_floating_point:
+        return x if x.dtype is torch.bool else c.op("sign", x)
+    is_nan = c.op("is_nan", x, dtype=torch.bool)
+    return c.op("select", is_nan, c.scalar(0, x.dtype), c.op("sign", x), dtype=x.dtype)  # torch: the sign of nan is 0
 
 
 @lowers("round.decimals")

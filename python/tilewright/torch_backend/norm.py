@@ -103,6 +103,17 @@ def _batch_norm(
     return [batch_norm(c, x, weight, bias, mean, variance, eps), nothing, nothing]
 
 
+@lowers("_native_batch_norm_legit.no_stats")
+def _batch_norm_of_itself(
+    c: Lowering, x: Value, weight: Value | None, bias: Value | None, training: bool, momentum: Any, eps: Any
+) -> list[Value]:
+    rows = wide(c, x)
+    axes = [axis for axis in range(x.rank) if axis != 1]
+    mean = c.op("reduce_mean", rows, axes=axes)
+    variance = c.op("variance", rows, axes=axes, correction=0)
+    return [batch_norm(c, x, weight, bias, mean, variance, eps), mean, reciprocal_deviation(c, variance, eps)]
+
+
 @lowers("_native_batch_norm_legit_functional")
 def _batch_norm_training(
     c: Lowering,
