@@ -258,11 +258,13 @@ class Lowering {
     if (to == DType::kBool) return strip(StripOp::kToMask, lane, to, true, a);
     if (from == DType::kBool) return strip(StripOp::kFromMask, target, to, false, a);
     const bool changes_width = lane_width(from) != lane_width(to);
-    const bool source = area_.nodes[a].kind == Kind::kInput || area_.nodes[a].kind == Kind::kIota;
+    const bool in_memory = area_.nodes[a].kind == Kind::kInput || area_.nodes[a].kind == Kind::kIota;
+    const bool source = in_memory && !area_.nodes[a].converted;
     if (changes_width && !source) return a;  // only a store reads this value, and it converts
     if (changes_width || (source && lane_width(from) != area_.lane_width)) {
       AreaNode load = area_.nodes[a];  // the load converts
       load.lane = lane = target;
+      load.converted = true;
       load.uses = 0;
       a = add(load);
     } else if (is_float_lane(lane) != is_float_lane(target)) {
@@ -367,7 +369,7 @@ class Lowering {
         return {};
       }
       if (is_test(node.op)) {
-        result = constant_test(node.op, a);
+        result = constant_test(node.op, a, in);
         return {};
       }
       const auto op = strip_op_of(node.op);
@@ -391,7 +393,7 @@ class Lowering {
       return {};
     }
     if (!is_float(in) && is_test(node.op)) {
-      result = constant_test(node.op, a);
+      result = constant_test(node.op, a, in);
       return {};
     }
     const bool is_mask = is_comparison(node.op) || is_test(node.op);
@@ -402,10 +404,9 @@ class Lowering {
   }
 
   // No integer is nan or inf.
-  std::uint16_t constant_test(Op op, std::uint16_t a) {
-    const bool is_mask = area_.nodes[a].is_mask;
-    const std::uint16_t never = strip(is_mask ? StripOp::kBitXor : StripOp::kNe, is_mask ? mask_lane() : area_.nodes[a].lane,
-                                      DType::kBool, true, a, a);
+  std::uint16_t constant_test(Op op, std::uint16_t a, DType dtype) {
+    const StripOp differs = dtype == DType::kBool ? StripOp::kBitXor : StripOp::kNe;
+    const std::uint16_t never = strip(differs, lane_of(dtype, area_.lane_width), DType::kBool, true, a, a);
     return op == Op::kIsFinite ? strip(StripOp::kNot, mask_lane(), DType::kBool, true, never) : never;
   }
 

@@ -32,6 +32,7 @@ struct AreaNode {
   DType dtype = DType::kF32;            // of the value in memory
   bool reversed = false;                // operands swapped: op(b, a)
   bool is_mask = false;
+  bool converted = false;               // kInput, kIota: the load converts to another dtype than that of the graph value
   bool row = false;
   std::uint8_t level = 0;
   std::uint16_t a = kNone, b = kNone, c = kNone;

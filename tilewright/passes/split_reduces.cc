@@ -1,4 +1,4 @@
-// Brings reductions to the forms that kernels have: axes adjacent, kept as size 1.
+// Brings reductions to the forms that kernels have: axes adjacent and ascending, kept as size 1.
 //   reduce(x) axes=[0,2] keepdim=0  ->  reshape(reduce(reduce(x) axes=[2] keepdim=1) axes=[0] keepdim=1)
 #include <algorithm>
 
@@ -31,10 +31,11 @@ bool split_reduces(Graph& graph) {
     const Op op = graph.node(id).op;
     if (!is_reduce(op)) continue;
     Ints axes = graph.node(id).attrs.ints("axes");
+    const bool sorted = std::is_sorted(axes.begin(), axes.end());
     std::sort(axes.begin(), axes.end());
     const bool keepdim = graph.node(id).attrs.flag("keepdim");
     const bool adjacent = axes.empty() || axes.back() - axes.front() + 1 == static_cast<std::int64_t>(axes.size());
-    if (keepdim && adjacent && !axes.empty()) continue;
+    if (keepdim && adjacent && sorted && !axes.empty()) continue;
     const ValueId old = graph.node(id).outputs[0];
     ValueId value = graph.node(id).inputs[0];
     while (!axes.empty()) value = builder.must(op, {value}, {{"axes", take_last_run(axes)}, {"keepdim", true}});

@@ -206,7 +206,7 @@ Status Binder::bind_view(const Step& step, compiler::Emitter& out) {
   View copy = from;
   set_contiguous(copy);
   copy.buffer = kArena;
-  copy.offset = allocate(plan_.values[target].root, copy.count() * byte_size(copy.dtype));
+  copy.offset = allocate(target, copy.count() * byte_size(copy.dtype));
   TW_TRY(compiler::emit_copy(source, copy, traits_, out));
   TW_CHECK(reshape_view(copy, to), "contiguous memory reads as any shape");
   return {};

@@ -48,7 +48,8 @@ class PlanBuilder {
       if (graph_->node(id).op == Op::kAssign) TW_TRY(add_step(id));
     }
     add_outputs();
-    collect_guards(*graph_, plan_->dims, plan_->guards);
+    collect_guards(options_.source != nullptr ? *options_.source : *graph_, plan_->dims, plan_->guards);
+    order_views();
     find_storage_orders();
     cut_segments();
     find_releases();
@@ -295,6 +296,37 @@ class PlanBuilder {
     }
   }
 
+  // A view stands right before its first reader: a reshape that has to copy holds memory no longer than it must.
+  void order_views() {
+    std::vector<std::size_t> view_of(plan_->values.size(), SIZE_MAX);
+    for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
+      if (plan_->steps[i].kind == StepKind::kView) view_of[plan_->steps[i].outputs[0]] = i;
+    }
+    std::vector<Step> ordered;
+    ordered.reserve(plan_->steps.size());
+    const auto take_views = [&](const auto& self, ValueId value) -> void {
+      const std::size_t view = view_of[value];
+      if (view == SIZE_MAX) return;
+      view_of[value] = SIZE_MAX;
+      self(self, plan_->steps[view].inputs[0]);
+      ordered.push_back(std::move(plan_->steps[view]));
+    };
+    const auto take_rest = [&] {
+      for (ValueId value = 0; value < view_of.size(); ++value) take_views(take_views, value);
+    };
+    for (Step& step : plan_->steps) {
+      if (step.kind == StepKind::kView) continue;
+      if (step.kind == StepKind::kAssign) take_rest();
+      for (ValueId value : step.inputs) take_views(take_views, value);
+      for (const auto& captures : step.captures) {
+        for (ValueId value : captures) take_views(take_views, value);
+      }
+      ordered.push_back(std::move(step));
+    }
+    take_rest();
+    plan_->steps = std::move(ordered);
+  }
+
   void cut_segments() {
     std::size_t begin = 0;
     for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
@@ -320,9 +352,28 @@ class PlanBuilder {
     return plan_->segments.size() - 1;
   }
 
+  // What may lie in the arena: computed values, and the copies that reshapes make. A copy lives as long as its own readers.
+  bool may_be_stored(ValueId value) const {
+    const PlanValue& info = plan_->values[value];
+    if (info.origin == Origin::kComputed) return true;
+    return info.origin == Origin::kView && graph_->node(graph_->value(value).producer).op == Op::kReshape;
+  }
+
+  // Calls f for the storage that `value` may be part of: itself, what it is a view of, and so on to its root.
+  template <typename F>
+  void for_each_storage(ValueId value, F&& f) const {
+    while (true) {
+      if (may_be_stored(value)) f(value);
+      if (plan_->values[value].root == value) return;
+      value = graph_->node(graph_->value(value).producer).inputs[0];
+    }
+  }
+
   void find_releases() {
     std::vector<std::size_t> last(plan_->values.size(), SIZE_MAX);
-    const auto touch = [&](ValueId value, std::size_t step) { last[plan_->values[value].root] = step; };
+    const auto touch = [&](ValueId value, std::size_t step) {
+      for_each_storage(value, [&](ValueId storage) { last[storage] = step; });
+    };
     for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
       for (ValueId value : plan_->steps[i].inputs) touch(value, i);
       for (ValueId value : plan_->steps[i].outputs) touch(value, i);
@@ -330,16 +381,11 @@ class PlanBuilder {
         for (ValueId value : captures) touch(value, i);
       }
     }
-    for (const PlanOutput& output : plan_->outputs) last[plan_->values[output.value].root] = SIZE_MAX;
-    std::vector<char> in_arena(plan_->values.size(), 0);
-    for (ValueId id = 0; id < plan_->values.size(); ++id) {
-      if (plan_->values[id].origin == Origin::kComputed) in_arena[id] = 1;
-    }
-    for (const Step& step : plan_->steps) {  // a reshape may have to copy
-      if (step.kind == StepKind::kView && step.op == Op::kReshape) in_arena[plan_->values[step.outputs[0]].root] = 1;
+    for (const PlanOutput& output : plan_->outputs) {
+      for_each_storage(output.value, [&](ValueId storage) { last[storage] = SIZE_MAX; });
     }
     for (ValueId id = 0; id < plan_->values.size(); ++id) {
-      if (last[id] != SIZE_MAX && in_arena[id] != 0) plan_->steps[last[id]].released.push_back(id);
+      if (last[id] != SIZE_MAX) plan_->steps[last[id]].released.push_back(id);
     }
   }
 

@@ -45,7 +45,7 @@ struct Step {
   std::int64_t target = 0;                    // kHostCall
   bool counts = false;                        // kKernel of a late-sized op: the first half, which counts
   std::string name;                           // for messages
-  std::vector<ValueId> released;              // storage roots whose last reader this step is
+  std::vector<ValueId> released;              // storage (computed values, copies of reshapes) whose last reader this step is
 };
 
 struct Segment {
@@ -81,6 +81,7 @@ struct PlanOptions {
   bool pack_weights = true;
   std::int64_t panel = 0;                       // width of packed panels; 0: never pack
   std::vector<std::vector<Dim>> output_strides; // per output, empty: row-major
+  const Graph* source = nullptr;                // what the passes were given: its sizes are guarded, not those they left
 };
 
 struct Plan {

@@ -42,8 +42,7 @@ std::int64_t evaluate(Dim dim, const Binding& binding) {
   const DimProgram::Slot slot = program.add(dim);
   std::vector<DimValue> values(program.size());
   for (DimProgram::Slot symbol : program.symbol_slots()) values[symbol].integer = binding.sizes.at(program.dim(symbol).name());
-  TW_CHECK(program.run(values).ok(), "sizes of inputs have values");
-  return values[slot].integer;
+  return program.run(values).ok() ? values[slot].integer : 1;  // sizes that do not broadcast: the call is an error
 }
 
 // The largest number of elements of any value, as far as sizes fit.

@@ -140,6 +140,7 @@ class RandomProgram {
 
   void add_node();
   void add_unary_float();
+  void add_kernel();
   void add_binary();
   void add_integer();
   void add_compare();
@@ -172,7 +173,7 @@ inline void RandomProgram::add_node() {
     case 8: return add_cast();
     case 9: return add_reduce();
     case 10: return add_rows();
-    case 11: return below(2) == 0 ? add_matmul() : add_source();
+    case 11: return below(2) == 0 ? add_matmul() : below(3) == 0 ? add_kernel() : add_source();
     default: return add_movement();
   }
 }
@@ -208,6 +209,23 @@ inline void RandomProgram::add_unary_float() {
   }
 }
 
+// What has a kernel of its own beside the fuser.
+inline void RandomProgram::add_kernel() {
+  const ValueId a = pick([&](ValueId v) { return !type(v).shape.empty(); });
+  if (a == kNoValue) return;
+  const auto rank = static_cast<std::int64_t>(type(a).shape.size());
+  const std::int64_t axis = below(rank);
+  if (below(2) == 0) {
+    const ValueId b = pick([&](ValueId v) { return type(v).dtype == type(a).dtype && type(v).shape.size() == type(a).shape.size(); });
+    if (b != kNoValue) op(Op::kConcat, {a, b}, {{"axis", axis}}, combined(a, b), false);
+    return;
+  }
+  Dims low(static_cast<std::size_t>(rank), Dim(0)), high = low;
+  low[static_cast<std::size_t>(axis)] = below(3);
+  high[static_cast<std::size_t>(below(rank))] = below(2);
+  op(Op::kPad, {a}, {{"low", low}, {"high", high}, {"mode", std::string("constant")}}, bounds_[a], false);
+}
+
 inline void RandomProgram::add_binary() {
   const ValueId a = pick();
   const ValueId b = pick_like(a);
@@ -225,7 +243,7 @@ inline void RandomProgram::add_binary() {
     op(any(kExtremes), {a, b}, {}, both, false);
   } else if (is_float(type(a).dtype) && kind == 3) {
     op(Op::kHypot, {a, b}, {}, {2 * both.magnitude, 2 * both.error, 0, false});
-  } else if (is_float(type(a).dtype) && both.exact && kind == 4) {
+  } else if (is_float(type(a).dtype) && both.exact && graph_->value(b).producer == kNoNode && kind == 4) {
     op(Op::kCopySign, {a, b}, {}, x, false);
   } else if (is_float(type(a).dtype) && both.magnitude < 30) {
     const ValueId square = op(Op::kMul, {b, b}, {}, {y.magnitude * y.magnitude, 2 * y.magnitude * y.error, 2 * y.fraction_bits, y.exact});

@@ -20,7 +20,9 @@ Result<std::unique_ptr<Session>> Session::compile(std::unique_ptr<Graph> graph, 
   }
   session->source_ = graph->clone();
   TW_ASSIGN(session->reports_, passes::run_pipeline(*graph, options.pipeline));
-  PlanOptions plan_options{.panel = machine->traits().matmul_panel, .output_strides = options.output_strides};
+  const std::unique_ptr<Graph> live = session->source_->clone();
+  passes::remove_dead_nodes(*live);
+  PlanOptions plan_options{.panel = machine->traits().matmul_panel, .output_strides = options.output_strides, .source = live.get()};
   TW_ASSIGN(session->plan_, build_plan(std::move(graph), plan_options));
   session->runner_ = std::make_unique<Runner>(*session->plan_, *machine, options.runner);
   return session;
