@@ -4,8 +4,8 @@
 //   if (!model.ok()) { std::puts(model.error().message.c_str()); return 1; }
 //   auto results = model->run({{"x", x}});
 //
-// Wrong files and wrong calls come back as errors that say what was expected; nothing throws. A Model may be called from
-// several threads at once. Copies of a Model are the same model. tilewright/runtime/c_api.h has the same for C.
+// Wrong files and wrong calls come back as errors that say what was expected; nothing throws. A Model may be called
+// from several threads at once. Copies of a Model are the same model. tilewright/runtime/c_api.h has the same for C.
 #pragma once
 
 #include <functional>
@@ -35,13 +35,13 @@ struct ScalarInfo {
 };
 using Scalar = std::variant<std::int64_t, double>;
 
-// Gives memory for result number `output` as soon as its sizes are known: from its first element on, for the given sizes
-// and strides (in elements). May be called from the thread of the call only.
-using OutputAllocator = std::function<Result<void*>(std::size_t output, DType dtype, std::span<const std::int64_t> sizes,
-                                                    std::span<const std::int64_t> strides)>;
+// Gives memory for result number `output` as soon as its sizes are known: from its first element on, for the given
+// sizes and strides (in elements). May be called from the thread of the call only.
+using OutputAllocator = std::function<Result<void*>(
+    std::size_t output, DType dtype, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides)>;
 
 struct LoadOptions {
-  bool check_weights = true;                // compare the checksum of each weight, which reads all of the file
+  bool check_weights = true;                   // compare the checksum of each weight, which reads all of the file
   std::int64_t program_cache_bytes = 4 << 20;  // encoded programs to keep; 0: encode at every call
 };
 
@@ -49,7 +49,7 @@ class Model {
  public:
   using Named = std::map<std::string, Tensor>;
 
-  static Result<Model> load(const std::string& path, const LoadOptions& options = {});           // weights stay in the file
+  static Result<Model> load(const std::string& path, const LoadOptions& options = {});  // weights stay in the file
   static Result<Model> load(std::span<const std::byte> bytes, const LoadOptions& options = {});  // weights are copied
 
   std::vector<TensorInfo> inputs() const;

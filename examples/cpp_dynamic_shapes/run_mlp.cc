@@ -25,12 +25,14 @@ std::vector<float> plain(const Tensor& x, const Tensor& w, const Tensor& b, cons
   for (std::int64_t row = 0; row < x.sizes()[0]; ++row) {
     for (std::int64_t j = 0; j < hidden; ++j) {
       float sum = b.data_as<float>()[j];
-      for (std::int64_t k = 0; k < width; ++k) sum += x.data_as<float>()[row * width + k] * w.data_as<float>()[j * width + k];
+      for (std::int64_t k = 0; k < width; ++k)
+        sum += x.data_as<float>()[row * width + k] * w.data_as<float>()[j * width + k];
       a[static_cast<std::size_t>(j)] = std::max(sum, 0.0f);
     }
     for (std::int64_t i = 0; i < results; ++i) {
       float sum = 0;
-      for (std::int64_t j = 0; j < hidden; ++j) sum += a[static_cast<std::size_t>(j)] * v.data_as<float>()[i * hidden + j];
+      for (std::int64_t j = 0; j < hidden; ++j)
+        sum += a[static_cast<std::size_t>(j)] * v.data_as<float>()[i * hidden + j];
       y.push_back(sum);
     }
   }
@@ -81,7 +83,8 @@ int main(int count, char** arguments) {
   const auto wrong = model->run(Model::Named{{"x", Tensor::zeros(tilewright::DType::kF32, {3, 65})}});
   std::printf("a wrong call: %s\n", wrong.ok() ? "not noticed" : wrong.error().message.c_str());
   const tilewright::StatsSnapshot stats = tilewright::stats_snapshot();
-  std::printf("%lld programs, encoded in %.1f us (median), %lld weights packed\n", static_cast<long long>(stats.programs_encoded),
-              static_cast<double>(stats.encode_p50_ns) / 1000, static_cast<long long>(stats.weights_packed));
+  std::printf("%lld programs, encoded in %.1f us (median), %lld weights packed\n",
+              static_cast<long long>(stats.programs_encoded), static_cast<double>(stats.encode_p50_ns) / 1000,
+              static_cast<long long>(stats.weights_packed));
   return good && !wrong.ok() ? 0 : 1;
 }

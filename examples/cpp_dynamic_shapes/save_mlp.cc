@@ -10,7 +10,8 @@ using tilewright::Tensor;
 
 Tensor weight(std::vector<std::int64_t> sizes, float scale) {
   Tensor out(tilewright::DType::kF32, std::move(sizes));
-  for (std::int64_t i = 0; i < out.count(); ++i) out.data_as<float>()[i] = scale * std::sin(static_cast<float>(3 * i + 1));
+  for (std::int64_t i = 0; i < out.count(); ++i)
+    out.data_as<float>()[i] = scale * std::sin(static_cast<float>(3 * i + 1));
   return out;
 }
 

@@ -76,11 +76,12 @@ TEST(PublicModel, WritesToMemoryOfTheCaller) {
   std::vector<float> room(6);
   const Scalar two = 2.0;
   const std::vector inputs{ones({2, 3})};
-  const Status status = model->run(inputs, std::span(&two, 1),
-                                   [&](std::size_t, DType, std::span<const std::int64_t> sizes, std::span<const std::int64_t>) -> Result<void*> {
-                                     EXPECT_EQ(sizes[0], 2);
-                                     return static_cast<void*>(room.data());
-                                   });
+  const Status status = model->run(
+      inputs, std::span(&two, 1),
+      [&](std::size_t, DType, std::span<const std::int64_t> sizes, std::span<const std::int64_t>) -> Result<void*> {
+        EXPECT_EQ(sizes[0], 2);
+        return static_cast<void*>(room.data());
+      });
   ASSERT_TRUE(status.ok()) << status.error().message;
   EXPECT_EQ(room, (std::vector<float>{2, 4, 6, 2, 4, 6}));
 }
@@ -101,7 +102,8 @@ TEST(PublicModelErrors, NameWhatIsMissing) {
   const auto model = Model::load(model_bytes());
   ASSERT_TRUE(model.ok());
   EXPECT_EQ(model->run(Model::Named{}).error().message, "input 'x' is missing");
-  EXPECT_EQ(model->run(Model::Named{{"x", ones({1, 3})}, {"q", ones({1})}}).error().message, "the model has no input 'q'");
+  EXPECT_EQ(model->run(Model::Named{{"x", ones({1, 3})}, {"q", ones({1})}}).error().message,
+            "the model has no input 'q'");
   EXPECT_EQ(model->run(std::vector{ones({1, 3})}, {}).error().message, "the model takes 1 scalars, 0 given");
 }
 
@@ -151,7 +153,9 @@ TEST(CApi, WritesToMemoryOfTheCaller) {
   const tw_tensor input = view_of(x);
   const tw_scalar scale{0, 1.0};
   float room[3] = {};
-  const auto allocate = [](void* state, std::size_t, const tw_tensor* tensor) { return tensor->sizes[1] == 3 ? state : nullptr; };
+  const auto allocate = [](void* state, std::size_t, const tw_tensor* tensor) {
+    return tensor->sizes[1] == 3 ? state : nullptr;
+  };
   ASSERT_EQ(tw_model_run_into(model.get(), &input, 1, &scale, 1, allocate, room), 0) << tw_last_error();
   EXPECT_EQ(room[2], 3);
 }

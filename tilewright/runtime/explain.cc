@@ -15,7 +15,8 @@ class BoundSizes {
  public:
   Status bind(const Graph& graph, std::span<const Sizes> sizes, std::span<const DimValue> scalars) {
     if (sizes.size() != graph.inputs().size()) {
-      return fail(ErrorKind::kInvalidArgument, "the graph has {} inputs, sizes of {} given", graph.inputs().size(), sizes.size());
+      return fail(ErrorKind::kInvalidArgument, "the graph has {} inputs, sizes of {} given", graph.inputs().size(),
+                  sizes.size());
     }
     for (std::size_t i = 0; i < std::min(scalars.size(), graph.scalar_inputs().size()); ++i) {
       symbols_[graph.scalar_inputs()[i]] = scalars[i];
@@ -23,11 +24,12 @@ class BoundSizes {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const Value& value = graph.value(graph.inputs()[i]);
       if (sizes[i].size() != value.type.shape.size()) {
-        return fail(ErrorKind::kShapeMismatch, "input '{}': expected {} axes ({}), got {}", value.name, value.type.shape.size(),
-                    value.type, sizes[i].size());
+        return fail(ErrorKind::kShapeMismatch, "input '{}': expected {} axes ({}), got {}", value.name,
+                    value.type.shape.size(), value.type, sizes[i].size());
       }
       for (std::size_t axis = 0; axis < sizes[i].size(); ++axis) {
-        if (value.type.shape[axis].is_symbol()) symbols_.emplace(value.type.shape[axis], DimValue{.integer = sizes[i][axis]});
+        if (value.type.shape[axis].is_symbol())
+          symbols_.emplace(value.type.shape[axis], DimValue{.integer = sizes[i][axis]});
       }
     }
     bound_ = true;
@@ -124,7 +126,8 @@ std::size_t live_nodes(const Graph& graph) {
 std::vector<std::string> describe(const Graph& graph, const std::vector<ValueId>& values) {
   std::vector<std::string> out;
   for (const ValueId id : values) {
-    out.push_back(id < graph.num_values() ? fmt::format("{}: {}", graph.value(id).name, graph.type(id)) : "count: i64[]");
+    out.push_back(id < graph.num_values() ? fmt::format("{}: {}", graph.value(id).name, graph.type(id))
+                                          : "count: i64[]");
   }
   return out;
 }
@@ -168,9 +171,13 @@ Explanation explain_plan(const Plan& plan, const BoundSizes& sizes) {
       add_host_step(step, out);
     } else {
       const bool area = step.kind == StepKind::kArea;
-      Explanation::Kernel kernel{step.name, std::string(area ? to_string(plan.areas[step.area].kind) : info(step.op).text),
-                                 step_ops(plan, step), describe(graph, step.inputs), describe(graph, step.outputs),
-                                 step.pack != kNone, moved(graph, operands(step.inputs, step.outputs), sizes)};
+      Explanation::Kernel kernel{step.name,
+                                 std::string(area ? to_string(plan.areas[step.area].kind) : info(step.op).text),
+                                 step_ops(plan, step),
+                                 describe(graph, step.inputs),
+                                 describe(graph, step.outputs),
+                                 step.pack != kNone,
+                                 moved(graph, operands(step.inputs, step.outputs), sizes)};
       out.bytes_fused = kernel.bytes < 0 || out.bytes_fused < 0 ? -1 : out.bytes_fused + kernel.bytes;
       out.kernels.push_back(std::move(kernel));
     }
@@ -198,8 +205,8 @@ void print_explanation(const Explanation& given, const std::string& indent, std:
   };
   line("{} kernels in {} programs, {} views", given.kernels.size(), given.programs, given.views);
   for (const Explanation::Kernel& kernel : given.kernels) {
-    line("  {} '{}': {}{}{}", kernel.kind, kernel.name, fmt::join(kernel.ops, " "), kernel.packed ? ", packed weight" : "",
-         kernel.bytes >= 0 ? fmt::format(", {} bytes", kernel.bytes) : "");
+    line("  {} '{}': {}{}{}", kernel.kind, kernel.name, fmt::join(kernel.ops, " "),
+         kernel.packed ? ", packed weight" : "", kernel.bytes >= 0 ? fmt::format(", {} bytes", kernel.bytes) : "");
     line("    {} -> {}", fmt::join(kernel.reads, ", "), fmt::join(kernel.writes, ", "));
   }
   if (given.bytes_unfused >= 0 && given.bytes_fused >= 0) {

@@ -1,5 +1,5 @@
-// What the compiler made of a graph: passes, kernels and what is fused in them, what runs on the host and why, and how many
-// bytes move with and without fusion. For people and tools; not for hot paths.
+// What the compiler made of a graph: passes, kernels and what is fused in them, what runs on the host and why, and how
+// many bytes move with and without fusion. For people and tools; not for hot paths.
 #pragma once
 
 #include "tilewright/runtime/session.h"
@@ -8,12 +8,12 @@ namespace tilewright::runtime {
 
 struct Explanation {
   struct Kernel {
-    std::string name;               // of its first result
-    std::string kind;               // "map", "rows", "columns", "matmul", or the operator of a kernel of its own
-    std::vector<std::string> ops;   // fused operators, in order
+    std::string name;              // of its first result
+    std::string kind;              // "map", "rows", "columns", "matmul", or the operator of a kernel of its own
+    std::vector<std::string> ops;  // fused operators, in order
     std::vector<std::string> reads, writes;  // name and type of each stream: "x: f32[B, 64]"
-    bool packed = false;            // reads a packed weight
-    std::int64_t bytes = -1;        // read and written; -1: not known
+    bool packed = false;                     // reads a packed weight
+    std::int64_t bytes = -1;                 // read and written; -1: not known
   };
   struct HostStep {
     std::string name, kind, reason;
@@ -36,7 +36,8 @@ struct Explanation {
 using Sizes = std::vector<std::int64_t>;
 
 // `sizes`: one list per graph input, or none. Scalars in the order of the graph's, as many as are known.
-Result<Explanation> explain(const Session& session, std::span<const Sizes> sizes = {}, std::span<const DimValue> scalars = {});
+Result<Explanation> explain(const Session& session, std::span<const Sizes> sizes = {},
+                            std::span<const DimValue> scalars = {});
 std::string to_string(const Explanation& explanation);
 
 }  // namespace tilewright::runtime

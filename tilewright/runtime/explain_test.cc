@@ -92,7 +92,8 @@ TEST(Explain, RefusesSizesOfAnotherRank) {
 }
 
 TEST(PlanText, ShowsSegmentsAndSteps) {
-  const std::string text = plan_text(compile("x: f32[N]\ny = exp(x)\nz: f32[N] = host_call(y) target=3\nw = neg(z)\nreturn w")->plan());
+  const std::string text =
+      plan_text(compile("x: f32[N]\ny = exp(x)\nz: f32[N] = host_call(y) target=3\nw = neg(z)\nreturn w")->plan());
   EXPECT_NE(text.find("input x: f32[N] in buffer 1\n"), std::string::npos) << text;
   EXPECT_NE(text.find("segment 0\n  map {exp}"), std::string::npos) << text;
   EXPECT_NE(text.find("\nhost call {host_call} ("), std::string::npos) << text;
@@ -113,7 +114,8 @@ TEST(Encode, IsWhatACallRuns) {
   const auto session = compile(kMlp);
   const auto before = session->encode(std::vector<Sizes>{{3, 8}, {5, 8}, {5}});
   ASSERT_TRUE(before.ok());
-  const std::vector inputs{Tensor::zeros(DType::kF32, {3, 8}), Tensor::zeros(DType::kF32, {5, 8}), Tensor::zeros(DType::kF32, {5})};
+  const std::vector inputs{Tensor::zeros(DType::kF32, {3, 8}), Tensor::zeros(DType::kF32, {5, 8}),
+                           Tensor::zeros(DType::kF32, {5})};
   const auto got = session->run(inputs);
   ASSERT_TRUE(got.ok()) << got.error().message;
   const auto after = compile(kMlp)->encode(std::vector<Sizes>{{3, 8}, {5, 8}, {5}});

@@ -45,7 +45,8 @@ Result<std::unique_ptr<Model>> Model::load(std::span<const std::byte> bytes, con
 
 Result<std::unique_ptr<Model>> Model::create(ModelContents contents, const ModelOptions& options) {
   auto model = std::unique_ptr<Model>(new Model());
-  SessionOptions session{.output_strides = contents.output_strides, .runner = options.runner, .machine = options.machine};
+  SessionOptions session{
+      .output_strides = contents.output_strides, .runner = options.runner, .machine = options.machine};
   model->output_strides_ = std::move(contents.output_strides);
   model->metadata_ = std::move(contents.metadata);
   model->mapping_ = std::move(contents.mapping);
@@ -71,19 +72,22 @@ Status Model::bind(std::map<std::string, Tensor> weights) {
     const Value& value = graph.value(graph.inputs()[i]);
     const auto found = weights.find(value.name);
     if (found == weights.end()) {
-      if (graph.role(i) == InputRole::kWeight) return fail(ErrorKind::kInvalidArgument, "weight '{}' has no value", value.name);
+      if (graph.role(i) == InputRole::kWeight)
+        return fail(ErrorKind::kInvalidArgument, "weight '{}' has no value", value.name);
       data_inputs_.push_back(i);
       continue;
     }
     ++used;
     if (!fits(found->second, value.type)) {
-      return fail(ErrorKind::kShapeMismatch, "weight '{}': expected {}, got {}", value.name, value.type, describe_type(found->second));
+      return fail(ErrorKind::kShapeMismatch, "weight '{}': expected {}, got {}", value.name, value.type,
+                  describe_type(found->second));
     }
     keeps_state_ = keeps_state_ || written_[i];
     bound->tensors[i] = written_[i] ? copy_of(found->second) : found->second.contiguous();
     bound->inputs[i] = argument(bound->tensors[i], written_[i] ? 0 : new_identity(), 1);
   }
-  if (used != weights.size()) return fail(ErrorKind::kInvalidArgument, "{} weights, the graph has inputs for {}", weights.size(), used);
+  if (used != weights.size())
+    return fail(ErrorKind::kInvalidArgument, "{} weights, the graph has inputs for {}", weights.size(), used);
   weights_ = std::move(bound);
   return {};
 }
@@ -103,7 +107,8 @@ std::vector<std::string> Model::weight_names() const {
   std::vector<std::string> names;
   const Graph& graph = source();
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-    if (!std::binary_search(data_inputs_.begin(), data_inputs_.end(), i)) names.push_back(graph.value(graph.inputs()[i]).name);
+    if (!std::binary_search(data_inputs_.begin(), data_inputs_.end(), i))
+      names.push_back(graph.value(graph.inputs()[i]).name);
   }
   return names;
 }
@@ -159,13 +164,15 @@ Status Model::save(const std::string& path) const {
   return save_model(graph, named, {output_strides_, metadata_}, path);
 }
 
-Status Model::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink, HostCalls* host) {
+Status Model::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
+                  HostCalls* host) {
   if (inputs.size() != data_inputs_.size()) {
     std::string names;
     for (const std::size_t i : data_inputs_) {
       names += fmt::format("{}'{}'", names.empty() ? "" : ", ", source().value(source().inputs()[i]).name);
     }
-    return fail(ErrorKind::kInvalidArgument, "the model takes {} inputs ({}), {} given", data_inputs_.size(), names, inputs.size());
+    return fail(ErrorKind::kInvalidArgument, "the model takes {} inputs ({}), {} given", data_inputs_.size(), names,
+                inputs.size());
   }
   const std::unique_lock<std::mutex> alone = alone_if_stateful();
   const std::shared_ptr<const Weights> held = weights();
@@ -176,7 +183,8 @@ Status Model::run(std::span<const TensorArg> inputs, std::span<const DimValue> s
   return {};
 }
 
-// A weight is read from its file once more only if it is packed again, so its pages need not stay beside the packed ones.
+// A weight is read from its file once more only if it is packed again, so its pages need not stay beside the packed
+// ones.
 void Model::release_packed(const Weights& weights) {
   const Plan& plan = session_->plan();
   for (const PackPlan& pack : plan.packs) {
@@ -195,13 +203,14 @@ void Model::trim() {
   }
 }
 
-Result<std::vector<Tensor>> Model::run(std::span<const Tensor> inputs, std::span<const DimValue> scalars, HostCalls* host) {
+Result<std::vector<Tensor>> Model::run(std::span<const Tensor> inputs, std::span<const DimValue> scalars,
+                                       HostCalls* host) {
   std::vector<TensorArg> args;
   args.reserve(inputs.size());
   for (const Tensor& tensor : inputs) {
     if (tensor.rank() > static_cast<std::size_t>(compiler::kMaxTensorRank)) {
-      return fail(ErrorKind::kShapeMismatch, "input {} has {} axes, at most {} are possible", args.size(), tensor.rank(),
-                  compiler::kMaxTensorRank);
+      return fail(ErrorKind::kShapeMismatch, "input {} has {} axes, at most {} are possible", args.size(),
+                  tensor.rank(), compiler::kMaxTensorRank);
     }
     args.push_back(TensorArg::of(tensor));
   }

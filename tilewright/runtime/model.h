@@ -1,6 +1,6 @@
-// Model: a session whose weights it holds itself, so that a call brings only data. Weights may be replaced while calls run:
-// a call sees the weights that were there when it began, all of them of one moment.
-// Thread-safe. A model whose graph writes to a weight (a buffer it keeps) runs one call at a time.
+// Model: a session whose weights it holds itself, so that a call brings only data. Weights may be replaced while calls
+// run: a call sees the weights that were there when it began, all of them of one moment. Thread-safe. A model whose
+// graph writes to a weight (a buffer it keeps) runs one call at a time.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,10 @@ class Model {
   std::vector<std::string> weight_names() const;
 
   // Inputs in the order of data_inputs(), scalars in the order of the graph's scalar inputs.
-  Status run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink, HostCalls* host = nullptr);
-  Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, std::span<const DimValue> scalars = {}, HostCalls* host = nullptr);
+  Status run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
+             HostCalls* host = nullptr);
+  Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, std::span<const DimValue> scalars = {},
+                                  HostCalls* host = nullptr);
 
   // Calls that begin later see all of the new values, and none but these. The content is copied.
   Status set_weights(const std::map<std::string, Tensor>& weights);
@@ -42,7 +44,7 @@ class Model {
 
  private:
   struct Weights {
-    std::vector<Tensor> tensors;   // by graph input; data inputs are empty
+    std::vector<Tensor> tensors;    // by graph input; data inputs are empty
     std::vector<TensorArg> inputs;  // the same as arguments, with identity and version
   };
   Model() = default;
@@ -62,7 +64,7 @@ class Model {
   std::shared_ptr<const Weights> weights_;
   std::shared_ptr<void> mapping_;             // of the file that some weights lie in
   std::atomic<bool> released_packed_{false};  // the pages of weights that are used packed
-  mutable std::mutex state_mutex_;  // taken by calls if keeps_state_
+  mutable std::mutex state_mutex_;            // taken by calls if keeps_state_
 };
 
 }  // namespace tilewright::runtime

@@ -14,7 +14,9 @@ TensorInfo tensor_info(std::string name, const TensorType& type) {
   return out;
 }
 
-std::string scalar_name(Dim symbol) { return symbol.name(); }
+std::string scalar_name(Dim symbol) {
+  return symbol.name();
+}
 
 class CallbackSink final : public runtime::OutputSink {
  public:
@@ -63,7 +65,8 @@ Result<std::vector<runtime::TensorArg>> bind_tensors(std::span<const Tensor> ten
 
 // The values of `given` in the order of `wanted`; an error names what is missing or unknown.
 template <typename T>
-Result<std::vector<T>> in_order(const std::vector<std::string>& wanted, const std::map<std::string, T>& given, const char* what) {
+Result<std::vector<T>> in_order(const std::vector<std::string>& wanted, const std::map<std::string, T>& given,
+                                const char* what) {
   std::vector<T> out;
   for (const std::string& name : wanted) {
     const auto found = given.find(name);
@@ -130,14 +133,17 @@ std::vector<ScalarInfo> Model::scalars() const {
   return out;
 }
 
-std::map<std::string, std::string> Model::metadata() const { return model_->metadata(); }
+std::map<std::string, std::string> Model::metadata() const {
+  return model_->metadata();
+}
 
 Result<std::vector<Tensor>> Model::run(std::span<const Tensor> inputs, std::span<const Scalar> scalars) const {
   TW_ASSIGN(const std::vector<DimValue> values, bind_scalars(model_->source(), scalars));
   return model_->run(inputs, values);
 }
 
-Status Model::run(std::span<const Tensor> inputs, std::span<const Scalar> scalars, const OutputAllocator& allocate) const {
+Status Model::run(std::span<const Tensor> inputs, std::span<const Scalar> scalars,
+                  const OutputAllocator& allocate) const {
   TW_ASSIGN(const std::vector<DimValue> values, bind_scalars(model_->source(), scalars));
   TW_ASSIGN(const std::vector<runtime::TensorArg> args, bind_tensors(inputs));
   CallbackSink sink(allocate);
@@ -156,12 +162,24 @@ Result<Model::Named> Model::run(const Named& inputs, const std::map<std::string,
   return out;
 }
 
-Status Model::set_weights(const Named& weights) { return model_->set_weights(weights); }
-Result<Tensor> Model::weight(const std::string& name) const { return model_->weight(name); }
-Status Model::save(const std::string& path) const { return model_->save(path); }
-void Model::trim() { model_->trim(); }
+Status Model::set_weights(const Named& weights) {
+  return model_->set_weights(weights);
+}
+Result<Tensor> Model::weight(const std::string& name) const {
+  return model_->weight(name);
+}
+Status Model::save(const std::string& path) const {
+  return model_->save(path);
+}
+void Model::trim() {
+  model_->trim();
+}
 
-void set_num_threads(int count) { vm::cpu::set_num_threads(count); }
-int num_threads() { return vm::cpu::num_threads(); }
+void set_num_threads(int count) {
+  vm::cpu::set_num_threads(count);
+}
+int num_threads() {
+  return vm::cpu::num_threads();
+}
 
 }  // namespace tilewright

@@ -58,7 +58,8 @@ Result<std::vector<Stored>> collect_weights(const Graph& graph, const std::map<s
       return fail(ErrorKind::kInvalidArgument, "weight '{}' has no value", value.name);
     }
     if (!fits(found->second, value.type)) {
-      return fail(ErrorKind::kShapeMismatch, "weight '{}': expected {}, got {}", value.name, value.type, describe_type(found->second));
+      return fail(ErrorKind::kShapeMismatch, "weight '{}': expected {}, got {}", value.name, value.type,
+                  describe_type(found->second));
     }
     stored.push_back({value.name, found->second.contiguous()});
   }
@@ -155,9 +156,12 @@ Status write_all(int file, std::span<const std::byte> bytes) {
 Status check_storable(const Graph& graph) {
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    const std::string_view name = node.outputs.empty() ? info(node.op).text : std::string_view(graph.value(node.outputs[0]).name);
-    if (node.op == Op::kHostCall) return fail(ErrorKind::kUnsupported, "'{}' is a call of the host, which a file cannot hold", name);
-    if (node.op == Op::kFused) return fail(ErrorKind::kUnsupported, "'{}' is a fused area: a file holds the graph before the passes", name);
+    const std::string_view name =
+        node.outputs.empty() ? info(node.op).text : std::string_view(graph.value(node.outputs[0]).name);
+    if (node.op == Op::kHostCall)
+      return fail(ErrorKind::kUnsupported, "'{}' is a call of the host, which a file cannot hold", name);
+    if (node.op == Op::kFused)
+      return fail(ErrorKind::kUnsupported, "'{}' is a fused area: a file holds the graph before the passes", name);
     for (const auto& region : node.regions) TW_TRY(check_storable(*region));
   }
   return {};
@@ -194,7 +198,8 @@ Status save_model(const Graph& graph, const std::map<std::string, Tensor>& weigh
   const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) return fail(ErrorKind::kInvalidArgument, "{}: cannot write: {}", path, std::strerror(errno));
   Status status = write_image(image, [&](std::span<const std::byte> piece) { return write_all(file, piece); });
-  if (::close(file) != 0 && status.ok()) status = fail(ErrorKind::kInvalidArgument, "cannot write: {}", std::strerror(errno));
+  if (::close(file) != 0 && status.ok())
+    status = fail(ErrorKind::kInvalidArgument, "cannot write: {}", std::strerror(errno));
   if (status.ok() && std::rename(partial.c_str(), path.c_str()) != 0) {
     status = fail(ErrorKind::kInvalidArgument, "cannot write: {}", std::strerror(errno));
   }

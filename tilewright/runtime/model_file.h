@@ -1,7 +1,7 @@
-// The model file: a graph, the values of its weights, and how its outputs lie. One file, the same for every machine: weights
-// are stored as they are, row-major, so that the file can be mapped and its weights used in place.
-// Little endian, version 1 (model_file_format.h has the fields). Reading checks everything before it allocates; a damaged
-// file is an error of kind Corrupt, a text in it that is no graph one of kind Parse.
+// The model file: a graph, the values of its weights, and how its outputs lie. One file, the same for every machine:
+// weights are stored as they are, row-major, so that the file can be mapped and its weights used in place. Little
+// endian, version 1 (model_file_format.h has the fields). Reading checks everything before it allocates; a damaged file
+// is an error of kind Corrupt, a text in it that is no graph one of kind Parse.
 #pragma once
 
 #include <map>
@@ -47,7 +47,7 @@ Result<ModelContents> decode_model(std::span<const std::byte> bytes, std::shared
 Status check_storable(const Graph& graph);
 // Whether a tensor can be the value of something of this type; a size that is an expression may be any.
 bool fits(const Tensor& tensor, const TensorType& type);
-std::string describe_type(const Tensor& tensor);  // "f32[3, 64]"
+std::string describe_type(const Tensor& tensor);       // "f32[3, 64]"
 bool is_model_file(std::span<const std::byte> bytes);  // by its first bytes
 
 }  // namespace tilewright::runtime

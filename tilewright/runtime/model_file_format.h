@@ -2,7 +2,8 @@
 //   "TWM1" | version u32 | checksum of the head behind these 16 bytes | bytes of the head u64 | bytes of the file u64
 //   metadata: count, then key and value each               strings
 //   output strides: count, then per output count and that many expressions as strings
-//   tensors: count, how many of them are weights (the others are long constants of the graph, "@0" is the first of those),
+//   tensors: count, how many of them are weights (the others are long constants of the graph, "@0" is the first of
+//   those),
 //            then each: name string | dtype u64 | rank u64 | sizes u64.. | offset in the file u64 | checksum u64
 //   the graph as a string
 //   zeros up to a multiple of 64, where the head ends
@@ -21,11 +22,13 @@ static_assert(std::endian::native == std::endian::little, "numbers are stored as
 
 inline constexpr char kMagic[4] = {'T', 'W', 'M', '1'};
 inline constexpr std::uint32_t kVersion = 1;
-inline constexpr std::size_t kSumEnd = 16;    // what the head's checksum covers begins here
+inline constexpr std::size_t kSumEnd = 16;     // what the head's checksum covers begins here
 inline constexpr std::size_t kHeadStart = 32;  // metadata
 inline constexpr std::size_t kAlignment = 64;
 
-constexpr std::uint64_t aligned(std::uint64_t at) { return (at + kAlignment - 1) / kAlignment * kAlignment; }
+constexpr std::uint64_t aligned(std::uint64_t at) {
+  return (at + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 inline std::uint64_t read_u64(const std::byte* from) {
   std::uint64_t value;

@@ -83,11 +83,14 @@ class ModelReader {
     if (bytes_.size() < kHeadStart) return corrupt("{} bytes, a model file has more", bytes_.size());
     std::uint32_t version;
     std::memcpy(&version, bytes_.data() + 4, sizeof version);
-    if (version != kVersion) return fail(ErrorKind::kUnsupported, "model file of version {}, known is {}", version, kVersion);
+    if (version != kVersion)
+      return fail(ErrorKind::kUnsupported, "model file of version {}, known is {}", version, kVersion);
     const std::uint64_t head = read_u64(&bytes_[16]), total = read_u64(&bytes_[24]);
     if (total != bytes_.size()) return corrupt("the file has {} bytes, its head says {}", bytes_.size(), total);
-    if (head < kHeadStart || head > total || head % kAlignment != 0) return corrupt("a head of {} bytes in {}", head, total);
-    if (checksum(bytes_.subspan(kSumEnd, head - kSumEnd)) != read_u64(&bytes_[8])) return corrupt("the checksum of the head differs");
+    if (head < kHeadStart || head > total || head % kAlignment != 0)
+      return corrupt("a head of {} bytes in {}", head, total);
+    if (checksum(bytes_.subspan(kSumEnd, head - kSumEnd)) != read_u64(&bytes_[8]))
+      return corrupt("the checksum of the head differs");
     head_ = HeadReader(bytes_.subspan(kHeadStart, head - kHeadStart));
     end_ = head;
     return {};
@@ -149,7 +152,8 @@ class ModelReader {
     for (std::size_t axis = 0; axis < rank; ++axis) {
       TW_ASSIGN(const std::uint64_t size, head_.number("size"));
       empty = empty || size == 0;
-      if (size > INT64_MAX || __builtin_mul_overflow(bytes, std::max<std::uint64_t>(size, 1), &bytes) || bytes > INT64_MAX) {
+      if (size > INT64_MAX || __builtin_mul_overflow(bytes, std::max<std::uint64_t>(size, 1), &bytes) ||
+          bytes > INT64_MAX) {
         return corrupt("axis {} has size {}", axis, size);
       }
       sizes.push_back(static_cast<std::int64_t>(size));
@@ -204,7 +208,8 @@ class ModelReader {
       if (fits(weight->second, value.type)) continue;
       return corrupt("weight '{}' is {}, the graph says {}", value.name, describe_type(weight->second), value.type);
     }
-    if (found != out_.weights.size()) return corrupt("{} weights, the graph has inputs for {}", out_.weights.size(), found);
+    if (found != out_.weights.size())
+      return corrupt("{} weights, the graph has inputs for {}", out_.weights.size(), found);
     return {};
   }
 
@@ -227,7 +232,8 @@ class ModelReader {
       for (const Dim dim : shape) collect_symbols(dim, usable);
       for (const Dim stride : strides) collect_symbols(stride, used);
       for (const Dim symbol : used) {
-        if (std::find(usable.begin(), usable.end(), symbol) == usable.end()) return corrupt("strides of output {}: unknown symbol {}", i, symbol);
+        if (std::find(usable.begin(), usable.end(), symbol) == usable.end())
+          return corrupt("strides of output {}: unknown symbol {}", i, symbol);
       }
     }
     return {};
@@ -248,7 +254,8 @@ bool is_model_file(std::span<const std::byte> bytes) {
   return bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0;
 }
 
-Result<ModelContents> decode_model(std::span<const std::byte> bytes, std::shared_ptr<void> owner, const ReadOptions& options) {
+Result<ModelContents> decode_model(std::span<const std::byte> bytes, std::shared_ptr<void> owner,
+                                   const ReadOptions& options) {
   return ModelReader(bytes, std::move(owner), options).read();
 }
 

@@ -35,7 +35,8 @@ std::map<std::string, Tensor> mlp_weights() {
   return {{"w", Tensor::from<float>({5, 8}, w)}, {"b", Tensor::from<float>({5}, b)}};
 }
 
-std::vector<std::byte> encoded(std::string_view text, const std::map<std::string, Tensor>& weights, const ModelExtras& extras = {}) {
+std::vector<std::byte> encoded(std::string_view text, const std::map<std::string, Tensor>& weights,
+                               const ModelExtras& extras = {}) {
   auto bytes = encode_model(*parse_or_die(text), weights, extras);
   TW_CHECK(bytes.ok(), "the model of a test can be saved");
   return std::move(*bytes);
@@ -56,7 +57,9 @@ void seal(std::vector<std::byte>& bytes) {
   std::memcpy(&bytes[8], &sum, sizeof sum);
 }
 
-std::string temporary(const char* name) { return testing::TempDir() + "/" + name + std::to_string(std::random_device()()); }
+std::string temporary(const char* name) {
+  return testing::TempDir() + "/" + name + std::to_string(std::random_device()());
+}
 
 TEST(ModelFile, ReadsWhatWasWritten) {
   const auto contents = decode_model(sample());
@@ -113,8 +116,9 @@ TEST(ModelFile, StridedWeightsAreStoredRowMajor) {
 }
 
 TEST(ModelFile, EmptyWeightsAndScalarsAreFine) {
-  const auto contents = decode_model(encoded("weight e: f32[0, 3]\nweight s: i64[]\nreturn e, s",
-                                             {{"e", Tensor(DType::kF32, {0, 3})}, {"s", Tensor::scalar<std::int64_t>(-3)}}));
+  const auto contents =
+      decode_model(encoded("weight e: f32[0, 3]\nweight s: i64[]\nreturn e, s",
+                           {{"e", Tensor(DType::kF32, {0, 3})}, {"s", Tensor::scalar<std::int64_t>(-3)}}));
   ASSERT_TRUE(contents.ok()) << contents.error().message;
   EXPECT_EQ(contents->weights.at("s").data_as<std::int64_t>()[0], -3);
 }
@@ -125,7 +129,9 @@ void expect_refused(std::string_view text, const std::map<std::string, Tensor>& 
   EXPECT_EQ(bytes.error().message, message);
 }
 
-TEST(ModelFileErrors, AWeightWithoutAValue) { expect_refused("weight w: f32[2]\nreturn w", {}, "weight 'w' has no value"); }
+TEST(ModelFileErrors, AWeightWithoutAValue) {
+  expect_refused("weight w: f32[2]\nreturn w", {}, "weight 'w' has no value");
+}
 
 TEST(ModelFileErrors, AValueWithoutAnInput) {
   expect_refused("x: f32[2]\nreturn x", {{"w", Tensor(DType::kF32, {2})}}, "the graph has no input 'w'");

@@ -46,7 +46,9 @@ std::unique_ptr<Model> make_model(std::string_view text, std::map<std::string, T
   return std::move(*model);
 }
 
-std::unique_ptr<Model> make_mlp() { return make_model(kMlp, {{"w", random_tensor({5, 8}, 1)}, {"b", random_tensor({5}, 2)}}); }
+std::unique_ptr<Model> make_mlp() {
+  return make_model(kMlp, {{"w", random_tensor({5, 8}, 1)}, {"b", random_tensor({5}, 2)}});
+}
 
 std::string error_of(Model& model, const std::vector<Tensor>& inputs) {
   const auto got = model.run(inputs);
@@ -60,7 +62,8 @@ TEST(Model, ACallBringsOnlyData) {
   ASSERT_TRUE(got.ok()) << got.error().message;
   const auto want = eval(*parse_or_die(kMlp), std::vector{x, random_tensor({5, 8}, 1), random_tensor({5}, 2)});
   ASSERT_TRUE(want.ok());
-  for (std::int64_t i = 0; i < 15; ++i) EXPECT_NEAR((*got)[0].data_as<float>()[i], (*want)[0].data_as<float>()[i], 1e-5);
+  for (std::int64_t i = 0; i < 15; ++i)
+    EXPECT_NEAR((*got)[0].data_as<float>()[i], (*want)[0].data_as<float>()[i], 1e-5);
 }
 
 TEST(Model, AFileRunsLikeTheModelThatWasSaved) {
@@ -82,7 +85,8 @@ TEST(Model, AFileRunsLikeTheModelThatWasSaved) {
 TEST(Model, WeightsArePackedOnce) {
   const auto model = make_mlp();
   const std::int64_t before = stats().weights_packed;
-  for (const std::int64_t batch : {1, 2, 3, 4, 5}) ASSERT_TRUE(model->run(std::vector{random_tensor({batch, 8}, 5)}).ok());
+  for (const std::int64_t batch : {1, 2, 3, 4, 5})
+    ASSERT_TRUE(model->run(std::vector{random_tensor({batch, 8}, 5)}).ok());
   EXPECT_EQ(stats().weights_packed - before, 1);
 }
 
@@ -147,7 +151,8 @@ TEST(Model, ACallSeesWeightsOfOneMoment) {
 }
 
 TEST(Model, ABufferThatTheGraphWritesKeepsItsState) {
-  const auto model = make_model("x: f32[2]\nweight s: f32[2]\nn = add(s, x)\nassign(s, n)\nreturn n", {{"s", filled({2}, 1)}});
+  const auto model =
+      make_model("x: f32[2]\nweight s: f32[2]\nn = add(s, x)\nassign(s, n)\nreturn n", {{"s", filled({2}, 1)}});
   const std::vector inputs{filled({2}, 10)};
   ASSERT_TRUE(model->run(inputs).ok());
   const auto got = model->run(inputs);
@@ -179,7 +184,8 @@ TEST(ModelErrors, NameTheDType) {
 
 TEST(ModelErrors, TooManyAxes) {
   const auto model = make_mlp();
-  EXPECT_EQ(error_of(*model, {filled(std::vector<std::int64_t>(13, 1), 0)}), "input 0 has 13 axes, at most 12 are possible");
+  EXPECT_EQ(error_of(*model, {filled(std::vector<std::int64_t>(13, 1), 0)}),
+            "input 0 has 13 axes, at most 12 are possible");
 }
 
 TEST(ModelErrors, LeaveTheModelUsable) {

@@ -32,9 +32,11 @@ class PlanPrinter {
   }
 
   void print_plan(const Plan& plan) {
-    for (const ValueId id : plan.inputs) line(fmt::format("input {} in buffer {}", value_text(plan, id), plan.values[id].buffer));
+    for (const ValueId id : plan.inputs)
+      line(fmt::format("input {} in buffer {}", value_text(plan, id), plan.values[id].buffer));
     for (const PackPlan& pack : plan.packs) {
-      line(fmt::format("packed {} of {} in buffer {}", value_text(plan, pack.value), plan.graph->value(pack.root).name, pack.buffer));
+      line(fmt::format("packed {} of {} in buffer {}", value_text(plan, pack.value), plan.graph->value(pack.root).name,
+                       pack.buffer));
     }
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
       const Segment& segment = plan.segments[s];
@@ -83,7 +85,9 @@ class PlanPrinter {
 
 }  // namespace
 
-std::string plan_text(const Plan& plan) { return PlanPrinter().print(plan); }
+std::string plan_text(const Plan& plan) {
+  return PlanPrinter().print(plan);
+}
 
 std::string_view to_string(StepKind kind) {
   switch (kind) {

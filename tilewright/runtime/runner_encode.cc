@@ -7,7 +7,8 @@ namespace {
 
 class NoMemory final : public OutputSink {
  public:
-  Result<std::byte*> allocate(std::size_t, DType, std::span<const std::int64_t>, std::span<const std::int64_t>) override {
+  Result<std::byte*> allocate(std::size_t, DType, std::span<const std::int64_t>,
+                              std::span<const std::int64_t>) override {
     return static_cast<std::byte*>(nullptr);
   }
 };
@@ -22,7 +23,8 @@ Result<std::vector<isa::Program>> Runner::encode(std::span<const TensorArg> inpu
   return programs;
 }
 
-Result<std::vector<isa::Program>> Runner::Call::encode(std::span<const TensorArg> inputs, std::span<const DimValue> scalars) {
+Result<std::vector<isa::Program>> Runner::Call::encode(std::span<const TensorArg> inputs,
+                                                       std::span<const DimValue> scalars) {
   TW_TRY(set_inputs(inputs));
   TW_TRY(bind_symbols(inputs, scalars, nullptr));
   TW_TRY(check_axes(inputs));

@@ -38,7 +38,8 @@ Tensor random_tensor(std::vector<std::int64_t> sizes, std::uint32_t seed) {
 std::unique_ptr<Model> make_mlp() {
   ModelContents contents;
   contents.graph = parse_or_die(kMlp);
-  contents.weights = {{"w", random_tensor({24, 16}, 1)}, {"v", random_tensor({16, 24}, 2)}, {"b", random_tensor({24}, 3)}};
+  contents.weights = {
+      {"w", random_tensor({24, 16}, 1)}, {"v", random_tensor({16, 24}, 2)}, {"b", random_tensor({24}, 3)}};
   auto model = Model::create(std::move(contents), {.runner = {.cache_bytes = 64 << 10}});
   TW_CHECK(model.ok(), "the model of a test compiles");
   return std::move(*model);
@@ -163,8 +164,9 @@ class SometimesFailing final : public HostCalls {
 };
 
 TEST(HostCall, AFailureLeavesTheSessionUsable) {
-  auto session = Session::compile(parse_or_die(
-      "x: f32[N, 4]\na = exp(x)\ny: f32[N, 4] = host_call(a) target=1\nb = add(y, a)\ns = reduce_sum(b) axes=[1]\nreturn s"));
+  auto session =
+      Session::compile(parse_or_die("x: f32[N, 4]\na = exp(x)\ny: f32[N, 4] = host_call(a) target=1\nb = add(y, a)\ns "
+                                    "= reduce_sum(b) axes=[1]\nreturn s"));
   ASSERT_TRUE(session.ok()) << session.error().message;
   SometimesFailing host;
   const std::vector inputs{random_tensor({5, 4}, 1)};
