@@ -23,6 +23,7 @@ struct AreaCall {
 // What RowsEmitter keeps per node, and the phases it has written.
 struct RowNode {
   bool buffered = false;        // the value of every element is stored in a row buffer
+  bool stored = false;          // the one value per row is stored, because a later phase reads it
   std::uint16_t buffer = 0;     // its stream
   std::uint16_t scalar = 0;     // stream of the one value per row
 };

@@ -116,9 +116,27 @@ class RowsEmitter {
     return -1;
   }
 
+  // Row values that a later phase reads than the scalar phase that computes them.
+  void find_stored_row_values() {
+    for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
+      const AreaNode& user = area_.nodes[i];
+      if (user.kind == Kind::kReduce) kept(i).stored = true;
+      if (user.kind != Kind::kStrip && user.kind != Kind::kReduce && user.kind != Kind::kRowOp) continue;
+      for (std::uint16_t operand : {user.a, user.b, user.c}) {
+        if (operand == AreaNode::kNone || !is_row_result(area_.nodes[operand])) continue;
+        const bool same_phase = is_row_result(user) && user.kind == Kind::kStrip && user.level == area_.nodes[operand].level;
+        if (!same_phase) kept(operand).stored = true;
+      }
+    }
+    for (const AreaOutput& output : area_.outputs) {
+      if (!output.row && is_row_result(area_.nodes[output.node])) kept(output.node).stored = true;
+    }
+  }
+
   void plan_buffers() {
     compiler_.row_nodes_.assign(area_.nodes.size(), RowNode{});
     compiler_.row_phases_.clear();
+    find_stored_row_values();
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const AreaNode& user = area_.nodes[i];
       if (user.kind == Kind::kRowOp) {
@@ -138,7 +156,7 @@ class RowsEmitter {
     buffer_stride_ = round_up(length_ * area_.lane_width, 64);
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       if (kept(i).buffered) per_row += buffer_stride_;
-      if (is_row_result(area_.nodes[i])) ++scalars;
+      if (kept(i).stored) ++scalars;
       if (area_.nodes[i].kind == Kind::kReduce) ++accumulators;
     }
     in_scratch_ = per_row <= kMaxRowScratch;
@@ -191,7 +209,7 @@ class RowsEmitter {
     std::int64_t scalar = scalar_base_;
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const AreaNode& node = area_.nodes[i];
-      if (!is_row_result(node)) continue;
+      if (!kept(i).stored) continue;
       StreamSpec spec{Space::kScratch, buffer_dtype(node), 0, scalar, 0, {}};
       spec.strides[at(rank_ - 1)] = lane_bytes_of(node);
       scalar += scalar_bytes_;
@@ -312,8 +330,8 @@ class RowsEmitter {
     set_row_input_forms(true);
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const AreaNode& node = area_.nodes[i];
-      if (is_row_result(node) && node.level < level) set_scalar_source(i, isa::kUnit);
-      if (node.kind == Kind::kStrip && is_row_result(node) && node.level == level) {
+      if (kept(i).stored && node.level < level) set_scalar_source(i, isa::kUnit);
+      if (node.kind == Kind::kStrip && kept(i).stored && node.level == level) {
         roots.push_back({Root::Kind::kStoreLanes, static_cast<std::uint16_t>(i), kept(i).scalar, DType::kF32, isa::kUnit, {}});
       }
     }
@@ -321,7 +339,7 @@ class RowsEmitter {
     if (!roots.empty()) write_code(isa::PhaseOp::kScalar, {});
     set_row_input_forms(false);
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
-      if (is_row_result(area_.nodes[i]) && area_.nodes[i].level <= level) set_scalar_source(i, isa::kOne);
+      if (kept(i).stored && area_.nodes[i].level <= level) set_scalar_source(i, isa::kOne);
     }
   }
 

@@ -168,7 +168,7 @@ bool check_program(std::uint64_t seed, int& failures) {
 
 TEST(Property, RandomProgramsEqualTheOracle) {
   const std::uint64_t first = number_from_environment("TILEWRIGHT_FUZZ_SEED", 1);
-  const std::uint64_t programs = number_from_environment("TILEWRIGHT_FUZZ_PROGRAMS", 150);
+  const std::uint64_t programs = number_from_environment("TILEWRIGHT_FUZZ_PROGRAMS", 3000);
   std::uint64_t skipped = 0;
   int failures = 0;
   for (std::uint64_t seed = first; seed < first + programs && failures < 5; ++seed) {

@@ -28,8 +28,8 @@ class RandomProgram {
     for (const char* name : {"a", "b", "c"}) add_input(dtype(), {Dim::symbol(name)});  // binds the symbol
     const std::int64_t inputs = 1 + below(3);
     for (std::int64_t i = 0; i < inputs; ++i) add_input(dtype(), shape());
-    const std::int64_t nodes = 2 + below(14);
-    for (std::int64_t tries = 0; static_cast<std::int64_t>(graph_->num_nodes()) < nodes && tries < 400; ++tries) add_node();
+    const std::int64_t nodes = 2 + (below(8) == 0 ? below(70) : below(14));
+    for (std::int64_t tries = 0; static_cast<std::int64_t>(graph_->num_nodes()) < nodes && tries < 1000; ++tries) add_node();
     finish();
   }
 

@@ -183,6 +183,67 @@ TEST(Symptoms, AnIntegerIsNeverNan) {
   expect_oracle("x: f32[3]\ni = cast(x) dtype=i32\na = is_nan(i)\nb = is_finite(i)\nreturn a, b", {{3}});
 }
 
+// `make(i)` is the expression of value v{i}; all of them are returned. v0 is x.
+template <typename F>
+std::string chain(std::string_view input, int length, F&& make) {
+  std::string text = std::string(input) + "\n", outputs = "v1";
+  for (int i = 1; i <= length; ++i) text += fmt::format("v{} = {}\n", i, make(i));
+  for (int i = 2; i <= length; ++i) outputs += fmt::format(", v{}", i);
+  return text + "return " + outputs;
+}
+
+TEST(Symptoms, EveryValueOfALongChainIsAnOutput) {
+  expect_oracle(chain("v0: f32[3, 40]", 40, [](int i) { return fmt::format("{}(v{})", i % 2 == 0 ? "tanh" : "neg", i - 1); }), {{3, 40}}, 1e-5);
+}
+
+TEST(Symptoms, EveryRowValueOfALongChainIsAnOutput) {
+  expect_oracle(chain("v0: f64[300, 2]", 40, [](int i) { return i == 1 ? std::string("reduce_sum(v0) axes=[1] keepdim=1") : fmt::format("sin(v{})", i - 1); }),
+                {{300, 2}}, 1e-9);
+}
+
+TEST(Symptoms, ManySoftmaxesInOneArea) {
+  expect_oracle(chain("v0: f32[3, 40]", 30, [](int i) { return fmt::format("softmax(v{}) axis=1", i - 1); }), {{3, 40}}, 1e-5);
+}
+
+TEST(Symptoms, ManyScalarsAndReductionsInOneArea) {
+  std::string text = "x: f32[5, 33]\ns0 = reduce_sum(x) axes=[1] keepdim=1\n";
+  for (int i = 1; i < 14; ++i) {
+    text += fmt::format("k{0} = scalar() dtype=f32 value={0}\na{0} = mul(x, k{0})\nt{0} = sub(a{0}, s{1})\ns{0} = reduce_max(t{0}) axes=[1] keepdim=1\n", i, i - 1);
+  }
+  expect_oracle(text + "return s13, s7, t13", {{5, 33}}, 1e-3);
+}
+
+TEST(Symptoms, RowsLongerThanTheScratch) {
+  expect_oracle(R"(
+    x: f32[2, L]
+    y: f16[2, L]
+    c = cast(y) dtype=f32
+    s = add(x, c)
+    n = layer_norm(s) num_axes=1 eps=0.1
+    m = reduce_max(n) axes=[1] keepdim=1
+    d = sub(n, m)
+    p = softmax(d) axis=1
+    return d, p
+  )", {{2, 200003}, {2, 200003}}, 1e-4);
+}
+
+TEST(Symptoms, ShortRowsWithManyRowValues) {
+  expect_oracle(chain("v0: f64[20000, 1]", 12, [](int i) { return i == 1 ? std::string("reduce_sum(v0) axes=[1] keepdim=1") : fmt::format("cos(v{})", i - 1); }),
+                {{20000, 1}}, 1e-9);
+}
+
+TEST(Symptoms, AMaskOfManyValues) {
+  std::string text = "x: f32[7]\n", last = "x";
+  for (int i = 0; i < 12; ++i) {
+    text += fmt::format("y{0}: f16[7]\n", i);
+  }
+  for (int i = 0; i < 12; ++i) {
+    text += fmt::format("c{0} = cast(y{0}) dtype=f32\nm{0} = lt(c{0}, x)\nn{0} = ge(c{0}, x)\na{0} = select(m{0}, c{0}, {1})\nb{0} = select(n{0}, a{0}, c{0})\n", i, last);
+    last = fmt::format("b{}", i);
+  }
+  expect_oracle(text + "return " + last, Sizes(13, {7}));
+}
+
 TEST(Symptoms, SizesThatOnlyTheCallKnowsDoNotFit) {
   EXPECT_EQ(error_of("x: f32[B]\ny: f32[2]\nz = add(x, y)\nreturn z", {{3}, {2}}), "'z': sizes do not fit: B = 3, expected 1 or 2");
 }
