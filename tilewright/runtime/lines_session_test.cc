@@ -107,7 +107,7 @@ TEST(OrderKernels, TopKByHeapAndBySort) {
 
 TEST(OrderKernels, TopKOfTooManyNamesTheSize) {
   EXPECT_EQ(run_error("x: f32[A]\na, i = topk(x) axis=0 k=4\nreturn a, i", {random_tensor(DType::kF32, {3}, 1)}),
-            "a: k = 4 does not lie in axis 0 of size 3");
+            "'a': sizes do not fit: 4, expected at most A = 3");
 }
 
 TEST(LateKernels, NonZeroOfEveryDType) {
