@@ -41,6 +41,10 @@ class AreaCompiler {
   Status emit_map(const AreaCall& call, Emitter& out);
   Status emit_rows(const AreaCall& call, Emitter& out);
   Status emit_columns(const AreaCall& call, Emitter& out);
+  bool reduces_in_parts(const Area& area, int axis) const;
+  std::int64_t emit_parts(const AreaCall& call, int axis, Emitter& out);
+  void emit_part_rows(const AreaCall& call, int inner_axis, std::int64_t first, Emitter& out);
+  void shift_inputs(int axis, std::int64_t positions);
   Status emit_contraction(const AreaCall& call, Emitter& out);
 
   // The domain of the area, with one nest view per node that reads memory and one per output.
@@ -73,6 +77,7 @@ class AreaCompiler {
   std::vector<View> output_memory_;        // per output
   std::vector<RowNode> row_nodes_;         // of RowsEmitter, per node
   std::vector<RowPhase> row_phases_;
+  std::vector<StreamSpec> partials_;       // per reduction of a row in parts
   std::vector<std::pair<View, View>> moved_outputs_;  // where an output belongs, the memory it is computed in
   std::vector<StripCoder::Root> roots_;
   std::vector<isa::Word> code_;

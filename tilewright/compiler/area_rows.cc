@@ -38,12 +38,20 @@ class RowsEmitter {
     length_ = nest_.sizes[at(outer)];
     rows_ = nest_.sizes[at(outer - 1)];
     others_ = nest_.count(0, outer - 1);
+    const bool in_parts = compiler_.reduces_in_parts(area_, outer);
+    if (in_parts) length_ = compiler_.emit_parts(call_, outer, out_);
+    compiler_.code_.clear();
     plan_buffers();
     coder_.reset(area_, scratch_);
     compiler_.set_input_sources(call_, outer);
     place_buffers();
     emit_scalar_phase(0);
-    for (std::uint8_t level = 0; level <= area_.max_level; ++level) emit_level(level);
+    if (in_parts) {
+      emit_combining_phase();
+      emit_scalar_phase(1);
+    } else {
+      for (std::uint8_t level = 0; level <= area_.max_level; ++level) emit_level(level);
+    }
     write();
     return copy_moved_outputs();
   }
@@ -265,6 +273,28 @@ class RowsEmitter {
       const AreaNode& node = area_.nodes[i];
       if (kept(i).buffered && node.level == level && node.kind == Kind::kStrip && !node.row) set_buffer_source(i);
     }
+  }
+
+  // The rows are the partial results of longer ones.
+  void emit_combining_phase() {
+    std::uint16_t number = 0, first_accumulator = 0;
+    const auto first_partial = static_cast<std::uint16_t>(coder_.streams().size());
+    for (const StreamSpec& spec : compiler_.partials_) coder_.add_stream(spec);
+    const std::size_t begin = compiler_.code_.size();
+    for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
+      const AreaNode& node = area_.nodes[i];
+      if (node.kind != Kind::kReduce) continue;
+      const auto target = static_cast<std::int64_t>(node.reduce) << 32 | kept(i).scalar;
+      const std::uint16_t stream = coder_.add_stream(
+          {Space::kAccumulator, buffer_dtype(node), 0, accumulator_base_ + number * isa::kSlotBytes, target, {}});
+      if (number == 0) first_accumulator = stream;
+      const isa::Lane lane = value_lane(node);
+      const auto partial = static_cast<std::uint16_t>(first_partial + number++);
+      compiler_.code_.push_back(isa::strip_word(load_op(buffer_dtype(node)), lane, isa::kUnit, partial));
+      compiler_.code_.push_back(isa::strip_word(accumulate_op(node.reduce), lane, 0, stream));
+    }
+    compiler_.code_.push_back(isa::strip_word(isa::StripOp::kEnd, area_.lane_width == 8 ? isa::Lane::kF64 : isa::Lane::kF32));
+    add_phase({isa::PhaseOp::kStrip, begin, compiler_.code_.size(), {first_accumulator, number, 0, 0, 0, 0}});
   }
 
   void set_buffer_source(std::size_t node) {

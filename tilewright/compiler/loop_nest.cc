@@ -96,6 +96,14 @@ void LoopNest::insert_unit_axis(int axis) {
   ++rank;
 }
 
+void LoopNest::split(int axis, std::int64_t inner) {
+  const std::int64_t size = sizes[at(axis)];
+  insert_unit_axis(axis);
+  sizes[at(axis)] = size / inner;
+  sizes[at(axis + 1)] = inner;
+  for (int view = 0; view < num_views; ++view) strides[at(view)][at(axis)] = strides[at(view)][at(axis + 1)] * inner;
+}
+
 void LoopNest::order_by_stride(int view) {
   const auto magnitude = [&](int axis) {
     const std::int64_t stride = strides[at(view)][at(axis)];

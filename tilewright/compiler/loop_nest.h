@@ -26,6 +26,7 @@ struct LoopNest {
   // Of batch.., m, n: drops batch sizes of 1, merges batch axes, and merges the last batch axis into m where every view
   // allows it. View `shared` (b, whose stride along m is 0) must be the same for all rows. Returns the axis of m.
   int collapse_rows(int shared);
+  void split(int axis, std::int64_t inner);     // into sizes / inner (the rest is left out) and inner
   void insert_unit_axis(int axis);              // of size 1 and stride 0
   // Sorts the axes so that view `view` walks the last one fastest: stores become contiguous.
   void order_by_stride(int view);

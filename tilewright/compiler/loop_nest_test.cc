@@ -78,6 +78,13 @@ TEST(LoopNest, MoveRotatesTheAxesBetween) {
   EXPECT_EQ(sizes_of(n), (Numbers{2, 3, 4, 5}));
 }
 
+TEST(LoopNest, SplitLeavesTheRestOut) {
+  LoopNest n = nest({3, 10}, {view({3, 10}, {20, 2})});
+  n.split(1, 4);
+  EXPECT_EQ(sizes_of(n), (Numbers{3, 2, 4}));
+  EXPECT_EQ(strides_of(n, 0), (Numbers{80, 32, 8}));
+}
+
 TEST(LoopNest, BatchesOfASharedMatrixAreRows) {
   // a[6, 5, 7], b shared [7, 9] (its stride along m is 0), c[6, 5, 9]
   LoopNest n = nest({6, 5, 9}, {view({6, 5, 1}, {35, 7, 1}), view({9}, {1}), view({6, 5, 9}, {45, 9, 1})});

@@ -13,8 +13,6 @@ DType dtype_of_lane(Lane lane) {
   return kTypes[static_cast<int>(lane)];
 }
 
-namespace {
-
 // load_x and store_x rows stand in the order of the dtypes they convert.
 StripOp load_op(DType dtype) {
   switch (dtype) {
@@ -32,15 +30,17 @@ StripOp load_op(DType dtype) {
   __builtin_unreachable();
 }
 
-StripOp store_op(DType dtype) {
-  constexpr int kDistance = static_cast<int>(StripOp::kStoreF32) - static_cast<int>(StripOp::kLoadF32);
-  return static_cast<StripOp>(static_cast<int>(load_op(dtype)) + kDistance);
-}
-
 StripOp accumulate_op(isa::ReduceKind kind) {
   constexpr StripOp kOps[] = {StripOp::kAccSum, StripOp::kAccProd, StripOp::kAccMax, StripOp::kAccMin,
                               StripOp::kAccOr,  StripOp::kAccAnd,  StripOp::kAccSumSquare};
   return kOps[static_cast<int>(kind)];
+}
+
+namespace {
+
+StripOp store_op(DType dtype) {
+  constexpr int kDistance = static_cast<int>(StripOp::kStoreF32) - static_cast<int>(StripOp::kLoadF32);
+  return static_cast<StripOp>(static_cast<int>(load_op(dtype)) + kDistance);
 }
 
 Lane mask_lane(Lane lane) {

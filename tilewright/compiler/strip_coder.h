@@ -79,5 +79,7 @@ class StripCoder {
 };
 
 DType dtype_of_lane(isa::Lane lane);
+isa::StripOp load_op(DType dtype);
+isa::StripOp accumulate_op(isa::ReduceKind kind);
 
 }  // namespace tilewright::compiler

@@ -244,6 +244,28 @@ TEST(Symptoms, AMaskOfManyValues) {
   expect_oracle(text + "return " + last, Sizes(13, {7}));
 }
 
+TEST(Symptoms, RowsThatAreReducedInParts) {
+  expect_oracle(R"(
+    x: f32[3, L]
+    y: i16[3, L]
+    c = cast(y) dtype=f32
+    a = mul(x, c)
+    s = reduce_sum(a) axes=[1] keepdim=1
+    m = reduce_max(a) axes=[1] keepdim=1
+    e = neg(m)
+    d = add(s, e)
+    return d, s
+  )", {{3, 140003}, {3, 140003}}, 0.5, {Layout::kTransposed});
+  expect_oracle("x: bool[L]\na = reduce_any(x) axes=[0]\nreturn a", {{131072}});
+  expect_oracle(R"(
+    x: i64[L]
+    i = iota() dtype=i64 shape=[L] axis=0
+    y = mul(x, i)
+    s = reduce_sum(y) axes=[0]
+    return s
+  )", {{100001}}, 0, {Layout::kReversed});
+}
+
 TEST(Symptoms, SizesThatOnlyTheCallKnowsDoNotFit) {
   EXPECT_EQ(error_of("x: f32[B]\ny: f32[2]\nz = add(x, y)\nreturn z", {{3}, {2}}), "'z': sizes do not fit: B = 3, expected 1 or 2");
 }
