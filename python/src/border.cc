@@ -24,8 +24,8 @@ void Border::add_input(std::size_t argument, nb::handle dtype, bool is_weight) {
   weights_.emplace_back();
 }
 
-void Border::add_view_input(std::size_t argument, nb::handle dtype, nb::handle sizes, nb::handle strides, nb::handle offset,
-                            bool is_absolute) {
+void Border::add_view_input(std::size_t argument, nb::handle dtype, nb::handle sizes, nb::handle strides,
+                            nb::handle offset, bool is_absolute) {
   inputs_.push_back({argument, to_dtype(dtype), layout(sizes, strides, offset)});
   inputs_.back().view->is_absolute = is_absolute;
 }
@@ -34,7 +34,9 @@ void Border::add_scalar(std::size_t argument, Dim symbol) {
   scalars_.push_back({argument, program_.add(symbol), symbol.is_float()});
 }
 
-void Border::add_late(std::size_t output, Dim symbol) { late_.push_back({output, program_.add(symbol)}); }
+void Border::add_late(std::size_t output, Dim symbol) {
+  late_.push_back({output, program_.add(symbol)});
+}
 
 std::size_t Border::add_value(std::size_t output, nb::object dtype, nb::handle sizes, nb::handle strides) {
   values_.push_back({output, std::move(dtype), layout(sizes, strides, nb::int_(0)), to_dims(strides)});
@@ -54,7 +56,9 @@ void Border::add_number(Dim value, char type) {
   results_.push_back({ResultKind::kNumber, 0, {}, {}, program_.add(value), type});
 }
 
-void Border::add_constant(nb::object value) { results_.push_back({ResultKind::kConstant, 0, std::move(value), {}}); }
+void Border::add_constant(nb::object value) {
+  results_.push_back({ResultKind::kConstant, 0, std::move(value), {}});
+}
 
 void Border::finish(bool use_oracle) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -131,10 +135,16 @@ void bind_border(nb::module_& module) {
       .def("refresh", &Border::refresh, "Counts every parameter as changed at the next call.")
       .def("weights", &Border::weights, "The parameters of the last call, by the name of their graph input.")
       .def_prop_ro("weight_addresses", &Border::weight_addresses)
-      .def("trim", [](const Border& self) { if (self.session() != nullptr) self.session()->trim(); })
-      .def_prop_ro("plan", [](const Border& self) {
-        return self.session() == nullptr ? std::string() : print(*self.session()->plan().graph);
-      }, "The optimised graph, as text.")
+      .def("trim",
+           [](const Border& self) {
+             if (self.session() != nullptr) self.session()->trim();
+           })
+      .def_prop_ro(
+          "plan",
+          [](const Border& self) {
+            return self.session() == nullptr ? std::string() : print(*self.session()->plan().graph);
+          },
+          "The optimised graph, as text.")
       .def("__call__", &Border::call, "arguments"_a);
 }
 

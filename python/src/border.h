@@ -26,30 +26,30 @@ struct Layout {
   bool is_absolute = false;  // offset counts from the start of the storage, else from the start of the viewed tensor
 };
 
-struct InputRow {            // one graph input
+struct InputRow {  // one graph input
   std::size_t argument;
   DType dtype;
-  std::optional<Layout> view;    // set: this view of the argument's storage, else the argument itself
+  std::optional<Layout> view;     // set: this view of the argument's storage, else the argument itself
   std::size_t weight = SIZE_MAX;  // index in weights_, if it is one
 };
 
-struct ScalarRow {           // an argument that is a Python number
+struct ScalarRow {  // an argument that is a Python number
   std::size_t argument;
   Slot slot;
   bool is_float;
 };
 
-struct DimRow {              // a symbol that is the size of an axis of an argument
+struct DimRow {  // a symbol that is the size of an axis of an argument
   std::size_t input, axis;
   Slot slot;
 };
 
-struct LateRow {             // a symbol known after the run: graph output `output` holds its value
+struct LateRow {  // a symbol known after the run: graph output `output` holds its value
   std::size_t output;
   Slot slot;
 };
 
-struct ValueRow {            // a tensor that a call makes: graph output `output` in memory of this layout
+struct ValueRow {  // a tensor that a call makes: graph output `output` in memory of this layout
   std::size_t output;
   nb::object dtype;
   Layout layout;
@@ -61,11 +61,11 @@ enum class ResultKind { kValue, kArgument, kViewOfValue, kViewOfArgument, kNumbe
 
 struct ResultRow {
   ResultKind kind;
-  std::size_t source = 0;    // a value or an argument
+  std::size_t source = 0;  // a value or an argument
   nb::object constant;
-  Layout layout;             // of views
+  Layout layout;  // of views
   Slot number = 0;
-  char type = 'i';           // of a number: i, f or b
+  char type = 'i';  // of a number: i, f or b
 };
 
 class Border {
@@ -111,7 +111,7 @@ class Border {
   std::vector<LateRow> late_;
   std::vector<ValueRow> values_;
   std::vector<ResultRow> results_;
-  mutable std::vector<WeightInput> weights_;   // guarded by the interpreter lock
+  mutable std::vector<WeightInput> weights_;  // guarded by the interpreter lock
 };
 
 }  // namespace tilewright::python

@@ -48,10 +48,10 @@ struct Border::Call final : runtime::OutputSink, runtime::HostCalls {
   std::unique_ptr<bool[]> known;
   std::vector<DimValue> scalars;
   std::vector<TensorArg> inputs;
-  std::vector<nb::object> tensors;          // per value
-  std::vector<std::byte*> memory;           // per graph output
-  std::vector<std::int64_t> holders;        // of late symbols: 8 bytes each
-  std::optional<nb::python_error> raised;   // by a host call
+  std::vector<nb::object> tensors;         // per value
+  std::vector<std::byte*> memory;          // per graph output
+  std::vector<std::int64_t> holders;       // of late symbols: 8 bytes each
+  std::optional<nb::python_error> raised;  // by a host call
 };
 
 void Border::Call::bind(nb::list arguments) {
@@ -205,12 +205,17 @@ nb::object Border::Call::number(const ResultRow& row) const {
 
 nb::object Border::Call::result(const ResultRow& row, nb::list arguments) const {
   switch (row.kind) {
-    case ResultKind::kValue: return tensors[row.source];
-    case ResultKind::kArgument: return arguments[row.source];
-    case ResultKind::kNumber: return number(row);
-    case ResultKind::kConstant: return row.constant;
+    case ResultKind::kValue:
+      return tensors[row.source];
+    case ResultKind::kArgument:
+      return arguments[row.source];
+    case ResultKind::kNumber:
+      return number(row);
+    case ResultKind::kConstant:
+      return row.constant;
     case ResultKind::kViewOfValue:
-    case ResultKind::kViewOfArgument: break;
+    case ResultKind::kViewOfArgument:
+      break;
   }
   const bool of_argument = row.kind == ResultKind::kViewOfArgument;
   const nb::object base = of_argument ? nb::object(arguments[row.source]) : tensors[row.source];

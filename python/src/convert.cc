@@ -40,15 +40,24 @@ namespace {
 
 AttrValue to_attr(AttrKind kind, nb::handle value) {
   switch (kind) {
-    case AttrKind::kInt: return nb::cast<std::int64_t>(value);
-    case AttrKind::kFloat: return nb::cast<double>(value);
-    case AttrKind::kBool: return nb::cast<bool>(value);
-    case AttrKind::kStr: return nb::cast<std::string>(value);
-    case AttrKind::kInts: return to_ints(value);
-    case AttrKind::kDType: return to_dtype(value);
-    case AttrKind::kDim: return to_dim(value);
-    case AttrKind::kDims: return to_dims(value);
-    case AttrKind::kTensor: return nb::cast<Tensor>(value);
+    case AttrKind::kInt:
+      return nb::cast<std::int64_t>(value);
+    case AttrKind::kFloat:
+      return nb::cast<double>(value);
+    case AttrKind::kBool:
+      return nb::cast<bool>(value);
+    case AttrKind::kStr:
+      return nb::cast<std::string>(value);
+    case AttrKind::kInts:
+      return to_ints(value);
+    case AttrKind::kDType:
+      return to_dtype(value);
+    case AttrKind::kDim:
+      return to_dim(value);
+    case AttrKind::kDims:
+      return to_dims(value);
+    case AttrKind::kTensor:
+      return nb::cast<Tensor>(value);
   }
   throw Failure{fail(ErrorKind::kInternal, "attribute of kind {}", static_cast<int>(kind))};
 }

@@ -10,8 +10,8 @@ namespace tilewright::python {
 
 namespace nb = nanobind;
 
-Dim to_dim(nb::handle value);    // int, float, bool or Dim
-Dims to_dims(nb::handle value);  // a sequence of those
+Dim to_dim(nb::handle value);      // int, float, bool or Dim
+Dims to_dims(nb::handle value);    // a sequence of those
 DType to_dtype(nb::handle value);  // DType or its text
 Ints to_ints(nb::handle value);
 std::vector<std::int64_t> strides_or_contiguous(nb::handle strides, std::span<const std::int64_t> sizes);

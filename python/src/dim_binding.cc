@@ -48,23 +48,30 @@ void bind_dims(nb::module_& module) {
 #define DTYPE(Name, text, Type, size, ...) dtypes.value(text, DType::k##Name);
 #include "tilewright/tensor/dtypes.def"
 #undef DTYPE
-  module.def("byte_size", [](DType dtype) { return byte_size(dtype); }, "dtype"_a, "Bytes of one element.");
+  module.def(
+      "byte_size", [](DType dtype) { return byte_size(dtype); }, "dtype"_a, "Bytes of one element.");
 
   nb::class_<Dim>(module, "Dim", "A size or host scalar: a number, or an expression over symbols that a call binds.")
-      .def("__init__", [](Dim* self, nb::handle value) { new (self) Dim(to_dim(value)); }, "value"_a)
-      .def_static("symbol", [](const std::string& name) { return Dim::symbol(name); }, "name"_a)
-      .def_static("float_symbol", [](const std::string& name) { return Dim::float_symbol(name); }, "name"_a)
-      .def_static("make", &make_dim, "operation"_a, "operands"_a, "`operation` (a name of dim_ops.def) of the operands.")
-      .def_static("parse", [](const std::string& text) { return unwrap(parse_dim(text)); }, "text"_a)
+      .def(
+          "__init__", [](Dim* self, nb::handle value) { new (self) Dim(to_dim(value)); }, "value"_a)
+      .def_static(
+          "symbol", [](const std::string& name) { return Dim::symbol(name); }, "name"_a)
+      .def_static(
+          "float_symbol", [](const std::string& name) { return Dim::float_symbol(name); }, "name"_a)
+      .def_static("make", &make_dim, "operation"_a, "operands"_a,
+                  "`operation` (a name of dim_ops.def) of the operands.")
+      .def_static(
+          "parse", [](const std::string& text) { return unwrap(parse_dim(text)); }, "text"_a)
       .def_prop_ro("constant", &constant_of, "The number, or None if it depends on symbols.")
       .def_prop_ro("is_float", &Dim::is_float)
       .def_prop_ro("is_symbol", &Dim::is_symbol)
       .def_prop_ro("name", [](Dim dim) { return dim.is_symbol() ? dim.name() : std::string(); })
-      .def_prop_ro("symbols", [](Dim dim) {
-        std::vector<Dim> symbols;
-        collect_symbols(dim, symbols);
-        return symbols;
-      })
+      .def_prop_ro("symbols",
+                   [](Dim dim) {
+                     std::vector<Dim> symbols;
+                     collect_symbols(dim, symbols);
+                     return symbols;
+                   })
       .def("__add__", [](Dim a, nb::handle b) { return a + to_dim(b); })
       .def("__radd__", [](Dim a, nb::handle b) { return to_dim(b) + a; })
       .def("__sub__", [](Dim a, nb::handle b) { return a - to_dim(b); })
@@ -74,10 +81,11 @@ void bind_dims(nb::module_& module) {
       .def("__floordiv__", [](Dim a, nb::handle b) { return floordiv(a, to_dim(b)); })
       .def("__mod__", [](Dim a, nb::handle b) { return mod(a, to_dim(b)); })
       .def("__neg__", [](Dim a) { return -a; })
-      .def("__eq__", [](Dim a, nb::handle b) {
-        if (nb::isinstance<Dim>(b)) return a == nb::cast<Dim>(b);
-        return nb::isinstance<nb::int_>(b) && a == to_dim(b);
-      })
+      .def("__eq__",
+           [](Dim a, nb::handle b) {
+             if (nb::isinstance<Dim>(b)) return a == nb::cast<Dim>(b);
+             return nb::isinstance<nb::int_>(b) && a == to_dim(b);
+           })
       .def("__hash__", [](Dim a) { return a.id(); })
       .def("__repr__", [](Dim a) { return to_string(a); });
 }

@@ -47,7 +47,8 @@ nb::list outputs_of(const Model& model) {
   const Graph& graph = model.source();
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
     const auto& names = graph.output_names();
-    out.append(typed_name(graph, graph.outputs()[i], i < names.size() ? names[i] : graph.value(graph.outputs()[i]).name));
+    out.append(
+        typed_name(graph, graph.outputs()[i], i < names.size() ? names[i] : graph.value(graph.outputs()[i]).name));
   }
   return out;
 }
@@ -99,21 +100,26 @@ void bind_sessions(nb::module_& module) {
   module.def("counters", &counters, "Counters of the process: calls, launches, programs, bytes, encode times in ns.");
   module.def("set_num_threads", &vm::cpu::set_num_threads, "count"_a);
   module.def("num_threads", &vm::cpu::num_threads);
-  module.def("save_model", [](const PyGraph& graph, std::map<std::string, Tensor> weights, nb::list strides,
-                              std::map<std::string, std::string> metadata, const std::string& path) {
-    runtime::ModelExtras extras{{}, std::move(metadata)};
-    for (nb::handle row : strides) extras.output_strides.push_back(row.is_none() ? Dims() : to_dims(row));
-    unwrap(runtime::save_model(*graph.graph, weights, extras, path));
-  }, "graph"_a, "weights"_a, "output_strides"_a, "metadata"_a, "path"_a);
+  module.def(
+      "save_model",
+      [](const PyGraph& graph, std::map<std::string, Tensor> weights, nb::list strides,
+         std::map<std::string, std::string> metadata, const std::string& path) {
+        runtime::ModelExtras extras{{}, std::move(metadata)};
+        for (nb::handle row : strides) extras.output_strides.push_back(row.is_none() ? Dims() : to_dims(row));
+        unwrap(runtime::save_model(*graph.graph, weights, extras, path));
+      },
+      "graph"_a, "weights"_a, "output_strides"_a, "metadata"_a, "path"_a);
   nb::class_<Model>(module, "Model", "A compiled model with its weights.")
       .def_static("load", &load_model, "source"_a, "Reads a model file from a path or from bytes.")
       .def_prop_ro("inputs", &inputs_of, "(name, dtype, shape) of what a call brings.")
       .def_prop_ro("outputs", &outputs_of)
       .def_prop_ro("scalars", [](const Model& self) { return self.source().scalar_inputs(); })
       .def("weight_names", &Model::weight_names)
-      .def("set_weights", [](Model& self, std::map<std::string, Tensor> weights) { unwrap(self.set_weights(weights)); },
-           "weights"_a)
-      .def("save", [](const Model& self, const std::string& path) { unwrap(self.save(path)); }, "path"_a)
+      .def(
+          "set_weights", [](Model& self, std::map<std::string, Tensor> weights) { unwrap(self.set_weights(weights)); },
+          "weights"_a)
+      .def(
+          "save", [](const Model& self, const std::string& path) { unwrap(self.save(path)); }, "path"_a)
       .def("trim", &Model::trim)
       .def("run", &run_model, "inputs"_a, "scalars"_a = nb::list());
 }

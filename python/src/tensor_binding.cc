@@ -14,10 +14,18 @@ nb::dlpack::dtype dlpack_dtype(DType dtype) {
   using Code = nb::dlpack::dtype_code;
   Code code = Code::Bfloat;
   switch (kind(dtype)) {
-    case 'f': code = dtype == DType::kBF16 ? Code::Bfloat : Code::Float; break;
-    case 'i': code = Code::Int; break;
-    case 'u': code = Code::UInt; break;
-    default: code = Code::Bool; break;
+    case 'f':
+      code = dtype == DType::kBF16 ? Code::Bfloat : Code::Float;
+      break;
+    case 'i':
+      code = Code::Int;
+      break;
+    case 'u':
+      code = Code::UInt;
+      break;
+    default:
+      code = Code::Bool;
+      break;
   }
   return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(byte_size(dtype) * 8), 1};
 }
@@ -50,8 +58,8 @@ nb::ndarray<Framework> export_array(const Tensor& tensor) {
                                 dlpack_dtype(tensor.dtype()), nb::device::cpu::value, 0);
 }
 
-Tensor from_pointer(nb::handle dtype, const std::vector<std::int64_t>& sizes, std::uintptr_t address, nb::handle strides,
-                    nb::handle owner) {
+Tensor from_pointer(nb::handle dtype, const std::vector<std::int64_t>& sizes, std::uintptr_t address,
+                    nb::handle strides, nb::handle owner) {
   return Tensor(to_dtype(dtype), sizes, strides_or_contiguous(strides, sizes), reinterpret_cast<void*>(address),
                 owner.is_none() ? nullptr : hold(nb::borrow(owner)));
 }
@@ -67,20 +75,25 @@ Tensor copied(const Tensor& tensor) {
 
 void bind_tensors(nb::module_& module) {
   nb::class_<Tensor>(module, "Tensor", "A strided view of memory with an owner.")
-      .def("__init__", [](Tensor* self, nb::object array) {
-        new (self) Tensor(from_array(nb::cast<nb::ndarray<nb::ro, nb::device::cpu>>(array), array));
-      }, "array"_a, "A view of a numpy array or of anything with DLPack; it is kept alive.")
+      .def(
+          "__init__",
+          [](Tensor* self, nb::object array) {
+            new (self) Tensor(from_array(nb::cast<nb::ndarray<nb::ro, nb::device::cpu>>(array), array));
+          },
+          "array"_a, "A view of a numpy array or of anything with DLPack; it is kept alive.")
       .def_static("from_pointer", &from_pointer, "dtype"_a, "sizes"_a, "address"_a, "strides"_a = nb::none(),
                   "owner"_a = nb::none(), "A view of memory at an address. Strides in elements; owner is kept alive.")
       .def("copy", &copied, "The same values in contiguous memory of its own.")
       .def("numpy", &export_array<nb::numpy>, "A numpy array over the same memory.")
-      .def("__dlpack__", [](const Tensor& self, nb::kwargs) { return export_array<nb::array_api>(self).cast().attr("__dlpack__")(); })
+      .def("__dlpack__",
+           [](const Tensor& self, nb::kwargs) { return export_array<nb::array_api>(self).cast().attr("__dlpack__")(); })
       .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(1, 0); })
       .def_prop_ro("dtype", &Tensor::dtype)
       .def_prop_ro("address", [](const Tensor& self) { return reinterpret_cast<std::uintptr_t>(self.data()); })
-      .def_prop_ro("shape", [](const Tensor& self) {
-        return nb::tuple(nb::cast(std::vector<std::int64_t>(self.sizes().begin(), self.sizes().end())));
-      })
+      .def_prop_ro("shape",
+                   [](const Tensor& self) {
+                     return nb::tuple(nb::cast(std::vector<std::int64_t>(self.sizes().begin(), self.sizes().end())));
+                   })
       .def_prop_ro("strides", [](const Tensor& self) {
         return nb::tuple(nb::cast(std::vector<std::int64_t>(self.strides().begin(), self.strides().end())));
       });

@@ -7,7 +7,9 @@ namespace tilewright::python {
 namespace {
 
 // Interned once and never freed: module state outlives every call.
-PyObject* name_of(const char* text) { return PyUnicode_InternFromString(text); }
+PyObject* name_of(const char* text) {
+  return PyUnicode_InternFromString(text);
+}
 
 nb::object call_method(nb::handle object, PyObject* name) {
   PyObject* result = PyObject_CallMethodNoArgs(object.ptr(), name);
@@ -24,7 +26,8 @@ nb::object attribute(nb::handle object, PyObject* name) {
 int read_numbers(nb::handle tuple, std::array<std::int64_t, compiler::kMaxTensorRank>& numbers) {
   const Py_ssize_t count = PyTuple_GET_SIZE(tuple.ptr());
   if (count > compiler::kMaxTensorRank) {
-    throw Failure{fail(ErrorKind::kUnsupported, "a tensor has {} axes, {} are supported", count, compiler::kMaxTensorRank)};
+    throw Failure{
+        fail(ErrorKind::kUnsupported, "a tensor has {} axes, {} are supported", count, compiler::kMaxTensorRank)};
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
     numbers[static_cast<std::size_t>(i)] = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple.ptr(), i));

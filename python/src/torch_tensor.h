@@ -15,7 +15,7 @@ using Numbers = std::span<const std::int64_t>;
 runtime::TensorArg read_argument(nb::handle tensor, DType dtype);
 std::byte* data_pointer(nb::handle tensor);
 std::int64_t storage_offset(nb::handle tensor);
-bool has_version(nb::handle tensor);               // inference tensors have no version counter
+bool has_version(nb::handle tensor);  // inference tensors have no version counter
 std::uint64_t version_of(nb::handle tensor);
 nb::tuple to_tuple(Numbers numbers);
 // A new tensor: empty_strided(sizes, strides, dtype=dtype).

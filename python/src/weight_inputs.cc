@@ -24,8 +24,8 @@ std::uint64_t next_number() {
   return next.fetch_add(1);
 }
 
-// One number per tensor object, the same in every graph that uses it. An object that died gives its address to others, so an
-// entry counts only while its weak reference is alive.
+// One number per tensor object, the same in every graph that uses it. An object that died gives its address to others,
+// so an entry counts only while its weak reference is alive.
 std::uint64_t identity_of(nb::handle tensor, const nb::object& reference) {
   struct Entry {
     nb::object reference;
@@ -72,7 +72,8 @@ void WeightInput::see(nb::handle tensor, DType dtype) {
 
 void WeightInput::read(nb::handle tensor, DType dtype, runtime::TensorArg& arg) {
   std::byte* data = data_pointer(tensor);
-  const bool same = reference_.is_valid() && PyWeakref_GetObject(reference_.ptr()) == tensor.ptr() && data == known_.data;
+  const bool same =
+      reference_.is_valid() && PyWeakref_GetObject(reference_.ptr()) == tensor.ptr() && data == known_.data;
   if (!same) see(tensor, dtype);
   arg = known_;
   if (!packed_) return;
@@ -85,13 +86,16 @@ void WeightInput::read(nb::handle tensor, DType dtype, runtime::TensorArg& arg) 
 Tensor WeightInput::value(std::string_view name) const {
   PyObject* tensor = reference_.is_valid() ? PyWeakref_GetObject(reference_.ptr()) : Py_None;
   if (tensor == Py_None) {
-    throw Failure{fail(ErrorKind::kInvalidArgument, "parameter '{}' has no value yet: call the compiled function first", name)};
+    throw Failure{
+        fail(ErrorKind::kInvalidArgument, "parameter '{}' has no value yet: call the compiled function first", name)};
   }
   const auto rank = static_cast<std::ptrdiff_t>(known_.rank);
   return Tensor(known_.dtype, {known_.sizes.begin(), known_.sizes.begin() + rank},
                 {known_.strides.begin(), known_.strides.begin() + rank}, known_.data, hold(nb::borrow(tensor)));
 }
 
-void WeightInput::refresh() { epoch_ = next_number(); }
+void WeightInput::refresh() {
+  epoch_ = next_number();
+}
 
 }  // namespace tilewright::python

@@ -1,6 +1,7 @@
-// Parameters as inputs of a compiled graph. What a call needs of one is its address; what packed copies need is a number that
-// changes when its content does: torch's version counter (absent on inference tensors), the address, and a few words sampled
-// from its memory, because `p.data += 1` and writes through numpy change neither. All methods need the interpreter lock.
+// Parameters as inputs of a compiled graph. What a call needs of one is its address; what packed copies need is a
+// number that changes when its content does: torch's version counter (absent on inference tensors), the address, and a
+// few words sampled from its memory, because `p.data += 1` and writes through numpy change neither. All methods need
+// the interpreter lock.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,14 +21,14 @@ class WeightInput {
   void set_packed() { packed_ = true; }       // identity and version are needed
   Tensor value(std::string_view name) const;  // a view of the tensor of the last call, which it keeps alive
   std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(known_.data); }
-  void refresh();                             // counts the content as changed
+  void refresh();  // counts the content as changed
 
  private:
   void see(nb::handle tensor, DType dtype);
 
-  nb::object reference_;                      // a weak reference to the tensor of the last call
+  nb::object reference_;  // a weak reference to the tensor of the last call
   runtime::TensorArg known_;
-  std::int64_t words_ = 0;                    // whole 8-byte words of its memory, if dense
+  std::int64_t words_ = 0;  // whole 8-byte words of its memory, if dense
   std::uint64_t epoch_ = 0;
   bool packed_ = false;
   bool has_version_ = true;

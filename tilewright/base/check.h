@@ -9,9 +9,9 @@ namespace tilewright {
 
 }  // namespace tilewright
 
-#define TW_CHECK(condition, message)                                                     \
-  do {                                                                                   \
-    if (!(condition)) [[unlikely]] {                                                     \
-      ::tilewright::check_failed(#condition, __FILE__, __LINE__, message);               \
-    }                                                                                    \
+#define TW_CHECK(condition, message)                                       \
+  do {                                                                     \
+    if (!(condition)) [[unlikely]] {                                       \
+      ::tilewright::check_failed(#condition, __FILE__, __LINE__, message); \
+    }                                                                      \
   } while (false)

@@ -15,11 +15,12 @@
 #include "tilewright/base/check.h"
 
 #if FMT_VERSION < 100000
-// A type of ours with format_as(value) -> text can be an argument of fmt::format. Later versions of fmt do this themselves.
+// A type of ours with format_as(value) -> text can be an argument of fmt::format. Later versions of fmt do this
+// themselves.
 template <typename T>
-  requires requires(const T& value) {
-    { format_as(value) } -> std::convertible_to<std::string_view>;
-  }
+requires requires(const T& value) {
+  { format_as(value) } -> std::convertible_to<std::string_view>;
+}
 struct fmt::formatter<T, char> : fmt::formatter<std::string_view> {
   template <typename Context>
   auto format(const T& value, Context& context) const {
@@ -63,14 +64,23 @@ Error fail(ErrorKind kind, fmt::format_string<Args...> text, Args&&... args) {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& value() & { check(); return std::get<0>(state_); }
-  const T& value() const& { check(); return std::get<0>(state_); }
-  T&& value() && { check(); return std::get<0>(std::move(state_)); }
+  T& value() & {
+    check();
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    check();
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    check();
+    return std::get<0>(std::move(state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
@@ -102,18 +112,18 @@ class [[nodiscard]] Status {
 }  // namespace tilewright
 
 // Returns the error of `expression` (a Result or Status) from the enclosing function.
-#define TW_TRY(expression)                                          \
-  do {                                                              \
-    if (auto tw_status = (expression); !tw_status.ok()) {           \
-      return std::move(tw_status).error();                          \
-    }                                                               \
+#define TW_TRY(expression)                                \
+  do {                                                    \
+    if (auto tw_status = (expression); !tw_status.ok()) { \
+      return std::move(tw_status).error();                \
+    }                                                     \
   } while (false)
 
 #define TW_CONCAT_(a, b) a##b
 #define TW_CONCAT(a, b) TW_CONCAT_(a, b)
 // TW_ASSIGN(auto x, f()): x is the value of f(), or the enclosing function returns its error.
 #define TW_ASSIGN(declaration, expression) TW_ASSIGN_(declaration, expression, TW_CONCAT(tw_result_, __LINE__))
-#define TW_ASSIGN_(declaration, expression, name)   \
-  auto name = (expression);                         \
-  if (!name.ok()) return std::move(name).error();   \
+#define TW_ASSIGN_(declaration, expression, name) \
+  auto name = (expression);                       \
+  if (!name.ok()) return std::move(name).error(); \
   declaration = std::move(name).value()

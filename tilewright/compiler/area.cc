@@ -1,4 +1,5 @@
-// Lowers a fused region to strip-level nodes: picks lanes, inserts wraps and mask conversions, finds row values and levels.
+// Lowers a fused region to strip-level nodes: picks lanes, inserts wraps and mask conversions, finds row values and
+// levels.
 #include "tilewright/compiler/area.h"
 
 #include <algorithm>
@@ -12,7 +13,9 @@ using isa::Lane;
 using isa::StripOp;
 using Kind = AreaNode::Kind;
 
-int lane_width(DType dtype) { return byte_size(dtype) == 8 ? 8 : 4; }
+int lane_width(DType dtype) {
+  return byte_size(dtype) == 8 ? 8 : 4;
+}
 
 Lane lane_of(DType dtype, int width) {
   if (dtype == DType::kBool) return width == 8 ? Lane::kI64 : Lane::kI32;
@@ -22,7 +25,9 @@ Lane lane_of(DType dtype, int width) {
 
 namespace {
 
-bool is_float_lane(Lane lane) { return lane == Lane::kF32 || lane == Lane::kF64; }
+bool is_float_lane(Lane lane) {
+  return lane == Lane::kF32 || lane == Lane::kF64;
+}
 
 // A host scalar or an iota, perhaps expanded.
 bool is_source(const Graph& region, ValueId value) {
@@ -31,8 +36,8 @@ bool is_source(const Graph& region, ValueId value) {
   return id != kNoNode && (region.node(id).op == Op::kScalar || region.node(id).op == Op::kIota);
 }
 
-// Width 8 if anything is computed on 8-byte elements; casts to or from 4 bytes and bool logic fit either. Where nothing is
-// computed, the width of what the casts give: a load converts to it.
+// Width 8 if anything is computed on 8-byte elements; casts to or from 4 bytes and bool logic fit either. Where nothing
+// is computed, the width of what the casts give: a load converts to it.
 int area_width(const Graph& region) {
   int width = 4, cast_width = 4;
   bool computes = false;
@@ -61,7 +66,8 @@ class Lowering {
 
   Status run(std::string_view kind) {
     area_.lane_width = area_width(region_);
-    for (std::size_t i = 0; i < region_.inputs().size(); ++i) add_input(region_.inputs()[i], static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < region_.inputs().size(); ++i)
+      add_input(region_.inputs()[i], static_cast<std::uint32_t>(i));
     TW_TRY(find_domain(kind));
     for (NodeId id : region_.order()) TW_TRY(lower(region_.node(id)));
     for (ValueId value : region_.outputs()) {
@@ -104,7 +110,7 @@ class Lowering {
           area_.reduced_end = static_cast<int>(axes.back()) + 1;
         } else {
           area_.kind = Area::Kind::kRows;
-          area_.row_axes = reduce_kind_of(node.op) ? static_cast<int>(node.attrs.ints("axes").size())
+          area_.row_axes = reduce_kind_of(node.op)       ? static_cast<int>(node.attrs.ints("axes").size())
                            : node.attrs.find("num_axes") ? static_cast<int>(node.attrs.integer("num_axes"))
                                                          : 1;
           area_.row_axes = std::min(area_.row_axes, rank);
@@ -140,14 +146,25 @@ class Lowering {
 
   void add_input(ValueId value, std::uint32_t index) {
     const DType dtype = region_.type(value).dtype;
-    nodes_[value] = add({.kind = Kind::kInput, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype,
-                         .is_mask = dtype == DType::kBool, .index = index});
+    nodes_[value] = add({.kind = Kind::kInput,
+                         .lane = lane_of(dtype, area_.lane_width),
+                         .dtype = dtype,
+                         .is_mask = dtype == DType::kBool,
+                         .index = index});
   }
 
   std::uint16_t strip(StripOp op, Lane lane, DType dtype, bool is_mask, std::uint16_t a,
                       std::uint16_t b = AreaNode::kNone, std::uint16_t c = AreaNode::kNone, bool reversed = false) {
-    AreaNode node{.kind = Kind::kStrip, .op = op, .lane = lane, .dtype = dtype, .reversed = reversed, .is_mask = is_mask,
-                  .row = true, .a = a, .b = b, .c = c};
+    AreaNode node{.kind = Kind::kStrip,
+                  .op = op,
+                  .lane = lane,
+                  .dtype = dtype,
+                  .reversed = reversed,
+                  .is_mask = is_mask,
+                  .row = true,
+                  .a = a,
+                  .b = b,
+                  .c = c};
     for (std::uint16_t operand : {a, b, c}) {
       if (operand == AreaNode::kNone) continue;
       node.level = std::max(node.level, area_.nodes[operand].level);
@@ -210,7 +227,8 @@ class Lowering {
     source.second = dims_.add(real ? Dim(0) : start);
     source.third = dims_.add(real ? Dim(1) : step);
     source.size = dims_.add(shape[axis]);
-    source.row = area_.kind == Area::Kind::kRows && (source.index >= static_cast<std::uint32_t>(area_.row_axes) || is_row_shape(shape));
+    source.row = area_.kind == Area::Kind::kRows &&
+                 (source.index >= static_cast<std::uint32_t>(area_.row_axes) || is_row_shape(shape));
     std::uint16_t id = add(source);
     if (real && is_float(dtype)) {
       id = strip(StripOp::kMul, source.lane, dtype, false, id, scalar(dtype, dims_.add(step)));
@@ -225,14 +243,19 @@ class Lowering {
 
   // A literal of `dtype`; a bool becomes a mask.
   std::uint16_t scalar(DType dtype, std::uint32_t slot) {
-    const std::uint16_t id = add({.kind = Kind::kScalar, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype, .row = true, .index = slot});
+    const std::uint16_t id = add(
+        {.kind = Kind::kScalar, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype, .row = true, .index = slot});
     return dtype == DType::kBool ? strip(StripOp::kToMask, mask_lane(), dtype, true, id) : id;
   }
 
   // A literal converted when the call is bound, so that no lane of its old dtype is needed.
   std::uint16_t converted_scalar(std::uint16_t from, DType to) {
-    const std::uint16_t id = add({.kind = Kind::kScalar, .lane = lane_of(to, area_.lane_width), .dtype = to, .row = true,
-                                  .second = 1, .third = from});
+    const std::uint16_t id = add({.kind = Kind::kScalar,
+                                  .lane = lane_of(to, area_.lane_width),
+                                  .dtype = to,
+                                  .row = true,
+                                  .second = 1,
+                                  .third = from});
     return to == DType::kBool ? strip(StripOp::kToMask, mask_lane(), to, true, id) : id;
   }
 
@@ -278,8 +301,13 @@ class Lowering {
   Status lower_reduce(const Node& node) {
     const DType dtype = region_.type(node.outputs[0]).dtype;
     const std::uint16_t a = input(node, 0);
-    AreaNode reduce{.kind = Kind::kReduce, .reduce = *reduce_kind_of(node.op), .lane = lane_of(dtype, area_.lane_width),
-                    .dtype = dtype, .is_mask = dtype == DType::kBool, .row = true, .a = a};
+    AreaNode reduce{.kind = Kind::kReduce,
+                    .reduce = *reduce_kind_of(node.op),
+                    .lane = lane_of(dtype, area_.lane_width),
+                    .dtype = dtype,
+                    .is_mask = dtype == DType::kBool,
+                    .row = true,
+                    .a = a};
     if (reduce.is_mask) reduce.reduce = mask_reduction(reduce.reduce);
     reduce.level = static_cast<std::uint8_t>(area_.nodes[a].level + 1);
     std::uint16_t id = add(reduce);
@@ -289,7 +317,7 @@ class Lowering {
   }
 
   static isa::ReduceKind mask_reduction(isa::ReduceKind kind) {
-    return kind == isa::ReduceKind::kSum || kind == isa::ReduceKind::kMax   ? isa::ReduceKind::kOr
+    return kind == isa::ReduceKind::kSum || kind == isa::ReduceKind::kMax    ? isa::ReduceKind::kOr
            : kind == isa::ReduceKind::kProd || kind == isa::ReduceKind::kMin ? isa::ReduceKind::kAnd
                                                                              : kind;
   }
@@ -298,15 +326,17 @@ class Lowering {
   std::uint16_t within_dtype(Op op, std::uint16_t id, DType dtype) {
     if (!wrap_of(dtype) || (op != Op::kReduceMax && op != Op::kReduceMin)) return id;
     const bool largest = op == Op::kReduceMax;
-    std::int64_t limit = dtype == DType::kU8 ? (largest ? 0 : 255) : dtype == DType::kI8 ? (largest ? -128 : 127) : (largest ? -32768 : 32767);
+    std::int64_t limit = dtype == DType::kU8   ? (largest ? 0 : 255)
+                         : dtype == DType::kI8 ? (largest ? -128 : 127)
+                                               : (largest ? -32768 : 32767);
     const Lane lane = area_.nodes[id].lane;
     return strip(largest ? StripOp::kMax : StripOp::kMin, lane, dtype, false, id, scalar(dtype, dims_.add(Dim(limit))));
   }
 
   Status lower_row_op(const Node& node) {
     const DType dtype = region_.type(node.outputs[0]).dtype;
-    AreaNode row_op{.kind = Kind::kRowOp, .phase = *row_phase_of(node.op), .lane = Lane::kF32, .dtype = dtype,
-                    .a = input(node, 0)};
+    AreaNode row_op{
+        .kind = Kind::kRowOp, .phase = *row_phase_of(node.op), .lane = Lane::kF32, .dtype = dtype, .a = input(node, 0)};
     if (node.attrs.find("eps") != nullptr) row_op.index = dims_.add(node.attrs.dim("eps"));
     std::uint16_t late[2] = {AreaNode::kNone, AreaNode::kNone};
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
@@ -388,7 +418,8 @@ class Lowering {
     if (!op) return unsupported(node);
     if (node.op == Op::kGelu && node.attrs.flag("tanh")) op = StripOp::kGeluTanh;
     const Lane lane = lane_of(in, area_.lane_width);
-    if (!is_float(in) && (node.op == Op::kCeil || node.op == Op::kFloor || node.op == Op::kRound || node.op == Op::kTrunc)) {
+    if (!is_float(in) &&
+        (node.op == Op::kCeil || node.op == Op::kFloor || node.op == Op::kRound || node.op == Op::kTrunc)) {
       result = a;
       return {};
     }

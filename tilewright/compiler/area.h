@@ -1,8 +1,8 @@
-// Area: a fused node lowered to a list of strip-level operations, once per plan. Encoding at bind time only picks operand
-// forms, slots and tiles for the sizes and strides of the call.
-// Values are either full (one per element of the domain) or row values (one per row: inputs of size 1 along the rows, results
-// of row reductions and what is computed from them alone). Level counts the row operations a value depends on: level n+1 can be computed only after a
-// pass over whole rows of level n.
+// Area: a fused node lowered to a list of strip-level operations, once per plan. Encoding at bind time only picks
+// operand forms, slots and tiles for the sizes and strides of the call. Values are either full (one per element of the
+// domain) or row values (one per row: inputs of size 1 along the rows, results of row reductions and what is computed
+// from them alone). Level counts the row operations a value depends on: level n+1 can be computed only after a pass
+// over whole rows of level n.
 #pragma once
 
 #include <vector>
@@ -13,14 +13,14 @@ namespace tilewright::compiler {
 
 struct AreaNode {
   enum class Kind : std::uint8_t {
-    kInput,    // element of input `index`
-    kScalar,   // host scalar in dim slot `index`; `second` != 0: scalar node `third` converted to dtype
-    kIota,     // start (slot `second`) + step (slot `third`) * position along the domain axis `index`, 0 = the last
-               // axis; its own size there is slot `size` (1: it broadcasts)
-    kTile,     // result of the contraction that the area is the epilogue of
-    kStrip,    // strip operation `op` on nodes a, b, c
-    kReduce,   // row reduction `reduce` of node a
-    kRowOp,    // native row operation `phase` on node a; b, c weight and bias nodes, `index` the dim slot of epsilon
+    kInput,   // element of input `index`
+    kScalar,  // host scalar in dim slot `index`; `second` != 0: scalar node `third` converted to dtype
+    kIota,    // start (slot `second`) + step (slot `third`) * position along the domain axis `index`, 0 = the last
+              // axis; its own size there is slot `size` (1: it broadcasts)
+    kTile,    // result of the contraction that the area is the epilogue of
+    kStrip,   // strip operation `op` on nodes a, b, c
+    kReduce,  // row reduction `reduce` of node a
+    kRowOp,   // native row operation `phase` on node a; b, c weight and bias nodes, `index` the dim slot of epsilon
   };
   static constexpr std::uint16_t kNone = 0xffff;
 
@@ -28,17 +28,17 @@ struct AreaNode {
   isa::StripOp op = isa::StripOp::kEnd;
   isa::PhaseOp phase = isa::PhaseOp::kStrip;
   isa::ReduceKind reduce = isa::ReduceKind::kSum;
-  isa::Lane lane = isa::Lane::kF32;     // of the instruction; a mask result has the integer lane of the same width
-  DType dtype = DType::kF32;            // of the value in memory
-  bool reversed = false;                // operands swapped: op(b, a)
+  isa::Lane lane = isa::Lane::kF32;  // of the instruction; a mask result has the integer lane of the same width
+  DType dtype = DType::kF32;         // of the value in memory
+  bool reversed = false;             // operands swapped: op(b, a)
   bool is_mask = false;
-  bool converted = false;               // kInput, kIota: the load converts to another dtype than that of the graph value
+  bool converted = false;  // kInput, kIota: the load converts to another dtype than that of the graph value
   bool row = false;
   std::uint8_t level = 0;
   std::uint16_t a = kNone, b = kNone, c = kNone;
   std::uint32_t index = 0;
   std::uint32_t second = 0, third = 0, size = 0;
-  std::uint16_t uses = 0;               // by nodes and outputs
+  std::uint16_t uses = 0;  // by nodes and outputs
 };
 
 struct AreaOutput {
@@ -50,13 +50,13 @@ struct AreaOutput {
 struct Area {
   enum class Kind : std::uint8_t { kMap, kRows, kColumns, kContraction };
   Kind kind = Kind::kMap;
-  int lane_width = 4;                   // bytes
-  int row_axes = 0;                     // kRows: trailing axes of the domain that form a row
+  int lane_width = 4;                      // bytes
+  int row_axes = 0;                        // kRows: trailing axes of the domain that form a row
   int reduced_begin = 0, reduced_end = 0;  // kColumns: axes that are reduced
-  std::uint16_t lhs = 0, rhs = 0;        // kContraction: the inputs a and b of the matmul
-  std::vector<AreaNode> nodes;          // operands before users
-  std::vector<AreaOutput> outputs;      // in the order of the fused node's results
-  std::vector<DimProgram::Slot> domain; // sizes of the domain
+  std::uint16_t lhs = 0, rhs = 0;          // kContraction: the inputs a and b of the matmul
+  std::vector<AreaNode> nodes;             // operands before users
+  std::vector<AreaOutput> outputs;         // in the order of the fused node's results
+  std::vector<DimProgram::Slot> domain;    // sizes of the domain
   std::uint8_t max_level = 0;
 };
 

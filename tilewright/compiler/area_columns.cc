@@ -1,5 +1,5 @@
-// Column areas: reductions over axes that are not the last. The elements of the inner dim are reduced side by side, then a
-// second strip phase finishes the kept positions.
+// Column areas: reductions over axes that are not the last. The elements of the inner dim are reduced side by side,
+// then a second strip phase finishes the kept positions.
 #include "tilewright/compiler/area_compiler.h"
 #include "tilewright/compiler/tiling.h"
 
@@ -10,7 +10,9 @@ using Kind = AreaNode::Kind;
 using Root = StripCoder::Root;
 
 namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 constexpr std::int64_t kColumnTile = 1024;
 }  // namespace
 
@@ -54,9 +56,8 @@ Status AreaCompiler::emit_columns(const AreaCall& call, Emitter& out) {
   for (const AreaNode& node : area.nodes) {
     if (node.kind != Kind::kReduce) continue;
     const DType dtype = node.is_mask ? dtype_of_lane(lane_of(DType::kBool, area.lane_width)) : dtype_of_lane(node.lane);
-    const std::uint16_t stream =
-        coder_.add_stream({Space::kAccumulator, dtype, 0, number * accumulator_bytes,
-                           static_cast<std::int64_t>(node.reduce) << 32, {}});
+    const std::uint16_t stream = coder_.add_stream(
+        {Space::kAccumulator, dtype, 0, number * accumulator_bytes, static_cast<std::int64_t>(node.reduce) << 32, {}});
     if (number++ == 0) first = stream;
     roots_.push_back({Root::Kind::kAccumulate, node.a, stream, DType::kF32, isa::kUnit, node.reduce});
   }
@@ -79,8 +80,12 @@ Status AreaCompiler::emit_columns(const AreaCall& call, Emitter& out) {
     StreamSpec spec = spec_of(view, output_view_[i], inner_axis);
     if (inner == 1) spec.inner_stride = byte_size(view.dtype);
     const bool unit = spec.inner_stride == byte_size(view.dtype);
-    roots_.push_back({Root::Kind::kStore, area.outputs[i].node, coder_.add_stream(spec), view.dtype,
-                      static_cast<std::uint8_t>(unit ? isa::kUnit : isa::kStrided), {}});
+    roots_.push_back({Root::Kind::kStore,
+                      area.outputs[i].node,
+                      coder_.add_stream(spec),
+                      view.dtype,
+                      static_cast<std::uint8_t>(unit ? isa::kUnit : isa::kStrided),
+                      {}});
   }
   coder_.write(roots_, code_);
 

@@ -10,11 +10,14 @@ using Kind = AreaNode::Kind;
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 // What the element operation costs beside a plain add, for the size of tasks.
 bool is_dear(isa::StripOp op) {
-  return (op >= isa::StripOp::kExp && op <= isa::StripOp::kSilu && op != isa::StripOp::kRelu) || op == isa::StripOp::kPow;
+  return (op >= isa::StripOp::kExp && op <= isa::StripOp::kSilu && op != isa::StripOp::kRelu) ||
+         op == isa::StripOp::kPow;
 }
 
 }  // namespace
@@ -84,7 +87,8 @@ StreamSpec AreaCompiler::spec_of(const View& view, int nest_view, int inner_axis
 
 StreamSpec AreaCompiler::literal(std::uint16_t id, const AreaCall& call) const {
   const DType dtype = dtype_of_lane(call.area->nodes[id].lane);
-  return {Space::kLiteral, dtype, 0, literal_bits(scalar_number(*call.area, id, *call.program, call.dims), dtype), 0, {}};
+  return {
+      Space::kLiteral, dtype, 0, literal_bits(scalar_number(*call.area, id, *call.program, call.dims), dtype), 0, {}};
 }
 
 // Adds the stream of a node that is read from memory, of a literal or an iota, and makes it the node's source.
@@ -104,7 +108,9 @@ std::uint16_t AreaCompiler::input_stream(std::uint16_t id, const AreaCall& call,
     source.iota = true;
     source.form = spec.inner_stride == 0 ? isa::kOne : isa::kStrided;
   } else {
-    source.form = spec.inner_stride == 0 ? isa::kOne : spec.inner_stride == byte_size(memory.dtype) ? isa::kUnit : isa::kStrided;
+    source.form = spec.inner_stride == 0                         ? isa::kOne
+                  : spec.inner_stride == byte_size(memory.dtype) ? isa::kUnit
+                                                                 : isa::kStrided;
   }
   source.stream = coder_.add_stream(spec);
   coder_.set_source(id, source);
@@ -153,8 +159,12 @@ Status AreaCompiler::emit_map(const AreaCall& call, Emitter& out) {
     StreamSpec fixed = spec;
     if (unit) fixed.inner_stride = byte_size(view.dtype);
     const std::uint16_t stream = coder_.add_stream(fixed);
-    roots_.push_back({StripCoder::Root::Kind::kStore, area.outputs[i].node, stream, view.dtype,
-                      static_cast<std::uint8_t>(unit ? isa::kUnit : isa::kStrided), {}});
+    roots_.push_back({StripCoder::Root::Kind::kStore,
+                      area.outputs[i].node,
+                      stream,
+                      view.dtype,
+                      static_cast<std::uint8_t>(unit ? isa::kUnit : isa::kStrided),
+                      {}});
   }
   code_.clear();
   coder_.write(roots_, code_);
@@ -209,7 +219,8 @@ void AreaCompiler::materialise(std::uint16_t id, int first, const AreaCall& call
   View from = view_of_nest(node_memory_[id], nest_view);
   std::array<std::int64_t, kMaxTensorRank> steps{};
   if (iota) {  // its nest strides are steps
-    for (int axis = 0; axis < nest_.rank; ++axis) steps[at(axis)] = from.strides[at(axis)] = nest_.strides[at(nest_view)][at(axis)];
+    for (int axis = 0; axis < nest_.rank; ++axis)
+      steps[at(axis)] = from.strides[at(axis)] = nest_.strides[at(nest_view)][at(axis)];
   }
   const View copy = temp_like(from, nest_view, first, call);
   if (iota) {

@@ -1,5 +1,5 @@
-// AreaCompiler: encodes fused areas for the sizes and strides of one call. tile -> allocate -> emit, no heap allocation once
-// warm. One per binding thread; not thread-safe.
+// AreaCompiler: encodes fused areas for the sizes and strides of one call. tile -> allocate -> emit, no heap allocation
+// once warm. One per binding thread; not thread-safe.
 #pragma once
 
 #include "tilewright/compiler/area.h"
@@ -14,18 +14,18 @@ struct AreaCall {
   std::span<const View> inputs;
   std::span<const View> outputs;
   const DimProgram* program;
-  std::span<const DimValue> dims;    // values of the program's slots
+  std::span<const DimValue> dims;  // values of the program's slots
   const BackendTraits* traits;
   TempMemory temp;
-  std::int64_t packed_panel = 0;     // contraction: the panel width if input rhs is packed
+  std::int64_t packed_panel = 0;  // contraction: the panel width if input rhs is packed
 };
 
 // What RowsEmitter keeps per node, and the phases it has written.
 struct RowNode {
-  bool buffered = false;        // the value of every element is stored in a row buffer
-  bool stored = false;          // the one value per row is stored, because a later phase reads it
-  std::uint16_t buffer = 0;     // its stream
-  std::uint16_t scalar = 0;     // stream of the one value per row
+  bool buffered = false;     // the value of every element is stored in a row buffer
+  bool stored = false;       // the one value per row is stored, because a later phase reads it
+  std::uint16_t buffer = 0;  // its stream
+  std::uint16_t scalar = 0;  // stream of the one value per row
 };
 struct RowPhase {
   isa::PhaseOp op;
@@ -59,8 +59,8 @@ class AreaCompiler {
   // An operand of the contraction in f32: itself, or a copy.
   View operand(const View& view, const AreaCall& call, Emitter& out) const;
   void write_epilogue(const AreaCall& call, int n_axis, std::int64_t n);
-  // Gives view `nest_view` of node `id` (an input or an iota) contiguous memory from axis `first` on, for operands whose
-  // strides an instruction cannot walk. Where an axis before it is broadcast it stays so.
+  // Gives view `nest_view` of node `id` (an input or an iota) contiguous memory from axis `first` on, for operands
+  // whose strides an instruction cannot walk. Where an axis before it is broadcast it stays so.
   void materialise(std::uint16_t id, int first, const AreaCall& call, Emitter& out);
   // Memory like `view` but contiguous from axis `first` on; the strides of the nest view become its own.
   View temp_like(const View& view, int nest_view, int first, const AreaCall& call);
@@ -77,7 +77,7 @@ class AreaCompiler {
   std::vector<View> output_memory_;        // per output
   std::vector<RowNode> row_nodes_;         // of RowsEmitter, per node
   std::vector<RowPhase> row_phases_;
-  std::vector<StreamSpec> partials_;       // per reduction of a row in parts
+  std::vector<StreamSpec> partials_;                  // per reduction of a row in parts
   std::vector<std::pair<View, View>> moved_outputs_;  // where an output belongs, the memory it is computed in
   std::vector<StripCoder::Root> roots_;
   std::vector<isa::Word> code_;

@@ -10,11 +10,15 @@ using Root = StripCoder::Root;
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 constexpr int kLhs = 0, kRhs = 1, kResult = 2;  // nest views, in this order
 
 // A long sum is cut so that a block of b stays in the first-level cache while rows stream over it.
-std::int64_t k_block_of(std::int64_t k) { return k <= 768 ? std::max<std::int64_t>(k, 1) : k >= 4096 ? 1024 : 384; }
+std::int64_t k_block_of(std::int64_t k) {
+  return k <= 768 ? std::max<std::int64_t>(k, 1) : k >= 4096 ? 1024 : 384;
+}
 
 struct Tiles {
   std::int64_t m, n;
@@ -24,7 +28,8 @@ struct Tiles {
 Tiles choose_tiles(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, const BackendTraits& traits) {
   const std::int64_t panel = traits.matmul_panel, rows = traits.matmul_rows;
   const std::int64_t panels = (n + panel - 1) / panel;
-  const double flops = 2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const double flops =
+      2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const double micros = flops / static_cast<double>(traits.flops_per_us);
   if (traits.threads <= 1 || micros < 12) return {std::max<std::int64_t>(m, 1), std::max<std::int64_t>(n, 1)};
   auto wanted = static_cast<std::int64_t>(micros / 50) + 1;
@@ -128,8 +133,12 @@ void AreaCompiler::write_epilogue(const AreaCall& call, int n_axis, std::int64_t
     StreamSpec spec = spec_of(view, output_view_[i], n_axis);
     if (n == 1) spec.inner_stride = byte_size(view.dtype);
     const bool unit = spec.inner_stride == byte_size(view.dtype);
-    roots_.push_back({Root::Kind::kStore, area.outputs[i].node, coder_.add_stream(spec), view.dtype,
-                      static_cast<std::uint8_t>(unit ? isa::kUnit : isa::kStrided), {}});
+    roots_.push_back({Root::Kind::kStore,
+                      area.outputs[i].node,
+                      coder_.add_stream(spec),
+                      view.dtype,
+                      static_cast<std::uint8_t>(unit ? isa::kUnit : isa::kStrided),
+                      {}});
   }
   coder_.write(roots_, code_);
 }

@@ -1,6 +1,6 @@
-// Reductions of rows that are too long for one task: parts of a row are reduced by tasks of their own into temporary memory,
-// then the parts as a short row. Where a row is cut depends on its length alone, so that its result does not depend on the
-// rows beside it or on the number of threads.
+// Reductions of rows that are too long for one task: parts of a row are reduced by tasks of their own into temporary
+// memory, then the parts as a short row. Where a row is cut depends on its length alone, so that its result does not
+// depend on the rows beside it or on the number of threads.
 #include "tilewright/compiler/area_compiler.h"
 #include "tilewright/compiler/tiling.h"
 
@@ -11,7 +11,9 @@ using Kind = AreaNode::Kind;
 using Root = StripCoder::Root;
 
 namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 constexpr std::int64_t kPart = kTaskElements;
 }  // namespace
 
@@ -27,14 +29,16 @@ bool AreaCompiler::reduces_in_parts(const Area& area, int axis) const {
   return true;
 }
 
-// Reduces parts of the rows along `axis`; partials_ has a stream per reduction, its rows as long as the number returned.
+// Reduces parts of the rows along `axis`; partials_ has a stream per reduction, its rows as long as the number
+// returned.
 std::int64_t AreaCompiler::emit_parts(const AreaCall& call, int axis, Emitter& out) {
   const std::int64_t length = nest_.sizes[at(axis)], whole = length / kPart, rest = length % kPart;
   const std::int64_t parts = whole + (rest > 0 ? 1 : 0);
   partials_.clear();
   for (const AreaNode& node : call.area->nodes) {
     if (node.kind != Kind::kReduce) continue;
-    const DType dtype = node.is_mask ? dtype_of_lane(lane_of(DType::kBool, call.area->lane_width)) : dtype_of_lane(node.lane);
+    const DType dtype =
+        node.is_mask ? dtype_of_lane(lane_of(DType::kBool, call.area->lane_width)) : dtype_of_lane(node.lane);
     StreamSpec spec{Space::kBuffer, dtype, call.temp.arena, 0, byte_size(dtype), {}};
     std::int64_t stride = parts * byte_size(dtype);
     for (int outer = axis - 1; outer >= 0; --outer) {
@@ -65,7 +69,8 @@ void AreaCompiler::shift_inputs(int axis, std::int64_t positions) {
   }
 }
 
-// One instruction whose rows are the parts from `first` on: the axis before the inner one, or no axis if there is one part.
+// One instruction whose rows are the parts from `first` on: the axis before the inner one, or no axis if there is one
+// part.
 void AreaCompiler::emit_part_rows(const AreaCall& call, int inner_axis, std::int64_t first, Emitter& out) {
   const Area& area = *call.area;
   coder_.reset(area, static_cast<std::int64_t>(partials_.size()) * isa::kSlotBytes);
@@ -81,8 +86,12 @@ void AreaCompiler::emit_part_rows(const AreaCall& call, int inner_axis, std::int
   for (const AreaNode& node : area.nodes) {
     if (node.kind != Kind::kReduce) continue;
     const std::int64_t target = static_cast<std::int64_t>(node.reduce) << 32 | (targets + number);
-    const std::uint16_t stream = coder_.add_stream(
-        {Space::kAccumulator, partials_[static_cast<std::size_t>(number)].dtype, 0, number * isa::kSlotBytes, target, {}});
+    const std::uint16_t stream = coder_.add_stream({Space::kAccumulator,
+                                                    partials_[static_cast<std::size_t>(number)].dtype,
+                                                    0,
+                                                    number * isa::kSlotBytes,
+                                                    target,
+                                                    {}});
     roots_.push_back({Root::Kind::kAccumulate, node.a, stream, DType::kF32, isa::kUnit, node.reduce});
     ++number;
   }

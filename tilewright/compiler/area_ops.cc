@@ -6,19 +6,20 @@ using isa::StripOp;
 
 std::optional<StripOp> strip_op_of(Op op) {
   switch (op) {
-#define SAME(Name)    \
-  case Op::k##Name:   \
+#define SAME(Name)  \
+  case Op::k##Name: \
     return StripOp::k##Name;
-    SAME(Neg) SAME(Abs) SAME(Sign) SAME(Ceil) SAME(Floor) SAME(Round) SAME(Trunc) SAME(Sqrt) SAME(Rsqrt)
-    SAME(Reciprocal) SAME(Exp) SAME(Exp2) SAME(Expm1) SAME(Log) SAME(Log2) SAME(Log10) SAME(Log1p) SAME(Sin) SAME(Cos)
-    SAME(Tan) SAME(Asin) SAME(Acos) SAME(Atan) SAME(Sinh) SAME(Cosh) SAME(Tanh) SAME(Asinh) SAME(Acosh) SAME(Atanh)
-    SAME(Erf) SAME(Erfc) SAME(Erfinv) SAME(Lgamma) SAME(Digamma) SAME(Sigmoid) SAME(Relu) SAME(Silu) SAME(IsNan)
-    SAME(IsInf) SAME(IsFinite) SAME(Add) SAME(Sub) SAME(Mul) SAME(Div) SAME(FloorDiv) SAME(TruncDiv) SAME(Mod) SAME(Rem)
-    SAME(Pow) SAME(Max) SAME(Min) SAME(Fmax) SAME(Fmin) SAME(Atan2) SAME(Hypot) SAME(CopySign) SAME(NextAfter)
-    SAME(BitAnd) SAME(BitOr) SAME(BitXor) SAME(ShiftLeft) SAME(ShiftRight) SAME(Eq) SAME(Ne) SAME(Lt) SAME(Le)
+    SAME(Neg)
+    SAME(Abs) SAME(Sign) SAME(Ceil) SAME(Floor) SAME(Round) SAME(Trunc) SAME(Sqrt) SAME(Rsqrt) SAME(Reciprocal)
+        SAME(Exp) SAME(Exp2) SAME(Expm1) SAME(Log) SAME(Log2) SAME(Log10) SAME(Log1p) SAME(Sin) SAME(Cos) SAME(Tan)
+            SAME(Asin) SAME(Acos) SAME(Atan) SAME(Sinh) SAME(Cosh) SAME(Tanh) SAME(Asinh) SAME(Acosh) SAME(Atanh)
+                SAME(Erf) SAME(Erfc) SAME(Erfinv) SAME(Lgamma) SAME(Digamma) SAME(Sigmoid) SAME(Relu) SAME(Silu)
+                    SAME(IsNan) SAME(IsInf) SAME(IsFinite) SAME(Add) SAME(Sub) SAME(Mul) SAME(Div) SAME(FloorDiv)
+                        SAME(TruncDiv) SAME(Mod) SAME(Rem) SAME(Pow) SAME(Max) SAME(Min) SAME(Fmax) SAME(Fmin)
+                            SAME(Atan2) SAME(Hypot) SAME(CopySign) SAME(NextAfter) SAME(BitAnd) SAME(BitOr) SAME(BitXor)
+                                SAME(ShiftLeft) SAME(ShiftRight) SAME(Eq) SAME(Ne) SAME(Lt) SAME(Le)
 #undef SAME
-    case Op::kGt:
-      return StripOp::kLt;
+                                    case Op::kGt : return StripOp::kLt;
     case Op::kGe:
       return StripOp::kLe;
     case Op::kBitNot:
@@ -34,7 +35,9 @@ bool is_comparison(Op op) {
   return op == Op::kEq || op == Op::kNe || op == Op::kLt || op == Op::kLe || op == Op::kGt || op == Op::kGe;
 }
 
-bool is_test(Op op) { return op == Op::kIsNan || op == Op::kIsInf || op == Op::kIsFinite; }
+bool is_test(Op op) {
+  return op == Op::kIsNan || op == Op::kIsInf || op == Op::kIsFinite;
+}
 
 bool may_leave_range(Op op) {
   switch (op) {

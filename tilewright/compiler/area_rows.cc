@@ -1,5 +1,5 @@
-// Row areas: passes over whole rows with row reductions, native softmax and norms in between. Level by level: one strip phase
-// at the elements (accumulates, stores, fills row buffers), the native phases, one scalar phase along the rows.
+// Row areas: passes over whole rows with row reductions, native softmax and norms in between. Level by level: one strip
+// phase at the elements (accumulates, stores, fills row buffers), the native phases, one scalar phase along the rows.
 #include "tilewright/compiler/area_compiler.h"
 #include "tilewright/compiler/literals.h"
 #include "tilewright/compiler/tiling.h"
@@ -11,7 +11,9 @@ using Kind = AreaNode::Kind;
 using Root = StripCoder::Root;
 
 namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 constexpr std::int64_t kDramTileElements = 1024;
 constexpr std::int64_t kReduceTileElements = 16384;
 constexpr std::int64_t kMaxRowScratch = 512 << 10;
@@ -20,7 +22,12 @@ constexpr std::int64_t kMaxRowScratch = 512 << 10;
 class RowsEmitter {
  public:
   RowsEmitter(AreaCompiler& compiler, const AreaCall& call, Emitter& out)
-      : compiler_(compiler), nest_(compiler.nest_), coder_(compiler.coder_), area_(*call.area), call_(call), out_(out) {}
+      : compiler_(compiler),
+        nest_(compiler.nest_),
+        coder_(compiler.coder_),
+        area_(*call.area),
+        call_(call),
+        out_(out) {}
 
   Status run() {
     compiler_.start(call_);
@@ -74,7 +81,8 @@ class RowsEmitter {
   void make_rows_one_loop(int first) {
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const int view = compiler_.node_view_[i];
-      if (view >= 0 && !walks_as_one_loop(view, first)) compiler_.materialise(static_cast<std::uint16_t>(i), first, call_, out_);
+      if (view >= 0 && !walks_as_one_loop(view, first))
+        compiler_.materialise(static_cast<std::uint16_t>(i), first, call_, out_);
     }
     for (std::size_t i = 0; i < area_.outputs.size(); ++i) {
       const int view = compiler_.output_view_[i];
@@ -132,7 +140,8 @@ class RowsEmitter {
       if (user.kind != Kind::kStrip && user.kind != Kind::kReduce && user.kind != Kind::kRowOp) continue;
       for (std::uint16_t operand : {user.a, user.b, user.c}) {
         if (operand == AreaNode::kNone || !is_row_result(area_.nodes[operand])) continue;
-        const bool same_phase = is_row_result(user) && user.kind == Kind::kStrip && user.level == area_.nodes[operand].level;
+        const bool same_phase =
+            is_row_result(user) && user.kind == Kind::kStrip && user.level == area_.nodes[operand].level;
         if (!same_phase) kept(operand).stored = true;
       }
     }
@@ -263,7 +272,8 @@ class RowsEmitter {
       const AreaNode& node = area_.nodes[i];
       const bool source = node.kind != Kind::kStrip && node.kind != Kind::kRowOp;
       if (kept(i).buffered && node.level == level && (node.kind == Kind::kStrip || source)) {
-        roots.push_back({Root::Kind::kStoreLanes, static_cast<std::uint16_t>(i), kept(i).buffer, DType::kF32, isa::kUnit, {}});
+        roots.push_back(
+            {Root::Kind::kStoreLanes, static_cast<std::uint16_t>(i), kept(i).buffer, DType::kF32, isa::kUnit, {}});
       }
     }
     add_output_roots(level, false);
@@ -293,7 +303,8 @@ class RowsEmitter {
       compiler_.code_.push_back(isa::strip_word(load_op(buffer_dtype(node)), lane, isa::kUnit, partial));
       compiler_.code_.push_back(isa::strip_word(accumulate_op(node.reduce), lane, 0, stream));
     }
-    compiler_.code_.push_back(isa::strip_word(isa::StripOp::kEnd, area_.lane_width == 8 ? isa::Lane::kF64 : isa::Lane::kF32));
+    compiler_.code_.push_back(
+        isa::strip_word(isa::StripOp::kEnd, area_.lane_width == 8 ? isa::Lane::kF64 : isa::Lane::kF32));
     add_phase({isa::PhaseOp::kStrip, begin, compiler_.code_.size(), {first_accumulator, number, 0, 0, 0, 0}});
   }
 
@@ -313,8 +324,12 @@ class RowsEmitter {
       std::int64_t& stride = row ? spec.strides[at(rank_ - 1)] : spec.inner_stride;
       if ((row ? rows_ : length_) == 1) stride = byte_size(view.dtype);
       const bool unit = stride == byte_size(view.dtype);
-      compiler_.roots_.push_back({Root::Kind::kStore, id, coder_.add_stream(spec), view.dtype,
-                                  static_cast<std::uint8_t>(unit ? isa::kUnit : isa::kStrided), {}});
+      compiler_.roots_.push_back({Root::Kind::kStore,
+                                  id,
+                                  coder_.add_stream(spec),
+                                  view.dtype,
+                                  static_cast<std::uint8_t>(unit ? isa::kUnit : isa::kStrided),
+                                  {}});
     }
   }
 
@@ -323,7 +338,8 @@ class RowsEmitter {
     const std::uint16_t from = kept(node.a).buffered ? kept(node.a).buffer : coder_.source(node.a).stream;
     std::uint16_t to;
     if (const int output = direct_output(id); output >= 0) {
-      StreamSpec spec = compiler_.spec_of(compiler_.output_memory_[at(output)], compiler_.output_view_[at(output)], rank_);
+      StreamSpec spec =
+          compiler_.spec_of(compiler_.output_memory_[at(output)], compiler_.output_view_[at(output)], rank_);
       spec.inner_stride = 4;
       to = coder_.add_stream(spec);
     } else {
@@ -362,7 +378,8 @@ class RowsEmitter {
       const AreaNode& node = area_.nodes[i];
       if (kept(i).stored && node.level < level) set_scalar_source(i, isa::kUnit);
       if (node.kind == Kind::kStrip && kept(i).stored && node.level == level) {
-        roots.push_back({Root::Kind::kStoreLanes, static_cast<std::uint16_t>(i), kept(i).scalar, DType::kF32, isa::kUnit, {}});
+        roots.push_back(
+            {Root::Kind::kStoreLanes, static_cast<std::uint16_t>(i), kept(i).scalar, DType::kF32, isa::kUnit, {}});
       }
     }
     add_output_roots(level, true);
@@ -425,7 +442,8 @@ class RowsEmitter {
   int rank_ = 0;
   std::int64_t length_ = 0, rows_ = 0, others_ = 0, row_tile_ = 1;
   bool in_scratch_ = true;
-  std::int64_t scratch_ = 0, accumulator_base_ = 0, scalar_base_ = 0, scalar_bytes_ = 0, buffer_base_ = 0, buffer_stride_ = 0;
+  std::int64_t scratch_ = 0, accumulator_base_ = 0, scalar_base_ = 0, scalar_bytes_ = 0, buffer_base_ = 0,
+               buffer_stride_ = 0;
 };
 
 Status AreaCompiler::emit_rows(const AreaCall& call, Emitter& out) {

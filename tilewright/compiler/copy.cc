@@ -8,48 +8,74 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 constexpr std::int64_t kBlockTile = 64;  // a side of the blocks of a transposing copy: 16 KiB of f32, both sides in L1
 constexpr std::int64_t kLeastSide = 4;   // thinner blocks are copied element by element
 
 DType integer_of_size(DType dtype) {
   switch (byte_size(dtype)) {
-    case 1: return DType::kU8;
-    case 2: return DType::kI16;
-    case 4: return DType::kI32;
-    default: return DType::kI64;
+    case 1:
+      return DType::kU8;
+    case 2:
+      return DType::kI16;
+    case 4:
+      return DType::kI32;
+    default:
+      return DType::kI64;
   }
 }
 
 isa::StripOp load_of(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return isa::StripOp::kLoadF32;
-    case DType::kF64: return isa::StripOp::kLoadF64;
-    case DType::kF16: return isa::StripOp::kLoadF16;
-    case DType::kBF16: return isa::StripOp::kLoadBF16;
-    case DType::kI8: return isa::StripOp::kLoadI8;
-    case DType::kU8: return isa::StripOp::kLoadU8;
-    case DType::kI16: return isa::StripOp::kLoadI16;
-    case DType::kI32: return isa::StripOp::kLoadI32;
-    case DType::kI64: return isa::StripOp::kLoadI64;
-    case DType::kBool: return isa::StripOp::kLoadU8;
+    case DType::kF32:
+      return isa::StripOp::kLoadF32;
+    case DType::kF64:
+      return isa::StripOp::kLoadF64;
+    case DType::kF16:
+      return isa::StripOp::kLoadF16;
+    case DType::kBF16:
+      return isa::StripOp::kLoadBF16;
+    case DType::kI8:
+      return isa::StripOp::kLoadI8;
+    case DType::kU8:
+      return isa::StripOp::kLoadU8;
+    case DType::kI16:
+      return isa::StripOp::kLoadI16;
+    case DType::kI32:
+      return isa::StripOp::kLoadI32;
+    case DType::kI64:
+      return isa::StripOp::kLoadI64;
+    case DType::kBool:
+      return isa::StripOp::kLoadU8;
   }
   return isa::StripOp::kEnd;
 }
 
 isa::StripOp store_of(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return isa::StripOp::kStoreF32;
-    case DType::kF64: return isa::StripOp::kStoreF64;
-    case DType::kF16: return isa::StripOp::kStoreF16;
-    case DType::kBF16: return isa::StripOp::kStoreBF16;
-    case DType::kI8: return isa::StripOp::kStoreI8;
-    case DType::kU8: return isa::StripOp::kStoreU8;
-    case DType::kI16: return isa::StripOp::kStoreI16;
-    case DType::kI32: return isa::StripOp::kStoreI32;
-    case DType::kI64: return isa::StripOp::kStoreI64;
-    case DType::kBool: return isa::StripOp::kStoreU8;
+    case DType::kF32:
+      return isa::StripOp::kStoreF32;
+    case DType::kF64:
+      return isa::StripOp::kStoreF64;
+    case DType::kF16:
+      return isa::StripOp::kStoreF16;
+    case DType::kBF16:
+      return isa::StripOp::kStoreBF16;
+    case DType::kI8:
+      return isa::StripOp::kStoreI8;
+    case DType::kU8:
+      return isa::StripOp::kStoreU8;
+    case DType::kI16:
+      return isa::StripOp::kStoreI16;
+    case DType::kI32:
+      return isa::StripOp::kStoreI32;
+    case DType::kI64:
+      return isa::StripOp::kStoreI64;
+    case DType::kBool:
+      return isa::StripOp::kStoreU8;
   }
   return isa::StripOp::kEnd;
 }
@@ -91,7 +117,8 @@ void begin_map(const LoopNest& nest, std::int64_t cost, const BackendTraits& tra
   const std::int64_t chunk = task_elements(rows * inner * others, cost, traits);
   const std::int64_t inner_tile = inner <= chunk ? inner : round_up(chunk, kInnerStep);
   const std::int64_t row_tile = inner_tile < inner ? 1 : std::clamp<std::int64_t>(chunk / inner, 1, rows);
-  out.begin(isa::Opcode::kMap, rank, others * ((rows + row_tile - 1) / row_tile) * ((inner + inner_tile - 1) / inner_tile), inner);
+  out.begin(isa::Opcode::kMap, rank,
+            others * ((rows + row_tile - 1) / row_tile) * ((inner + inner_tile - 1) / inner_tile), inner);
   out.field(row_tile);
   out.field(inner_tile);
   for (int axis = 0; axis < rank; ++axis) out.dim(nest.sizes[at(axis)]);
@@ -113,7 +140,8 @@ void emit_map(LoopNest& nest, const View& to, DType to_dtype, const View* from, 
   begin_map(nest, form == isa::kStrided ? 4 : 1, traits, out);
   out.stream(isa::Space::kBuffer, to_dtype, to.buffer, to.offset, to_inner, {nest.strides[0].data(), at(rank)});
   if (from != nullptr) {
-    out.stream(isa::Space::kBuffer, from_dtype, from->buffer, from->offset, from_inner, {nest.strides[1].data(), at(rank)});
+    out.stream(isa::Space::kBuffer, from_dtype, from->buffer, from->offset, from_inner,
+               {nest.strides[1].data(), at(rank)});
   } else {
     const std::array<std::int64_t, kMaxTensorRank> none{};
     out.stream(isa::Space::kLiteral, from_dtype, 0, bits, 0, {none.data(), at(rank)});
@@ -136,13 +164,16 @@ int turned_axis(const LoopNest& nest, std::int64_t bytes) {
 void emit_turned(LoopNest& nest, const View& to, const View& from, DType dtype, Emitter& out) {
   const int rank = nest.rank - 1;
   const std::int64_t inner = nest.sizes[at(rank)], rows = nest.sizes[at(rank - 1)];
-  const std::int64_t row_tiles = (rows + kBlockTile - 1) / kBlockTile, inner_tiles = (inner + kBlockTile - 1) / kBlockTile;
+  const std::int64_t row_tiles = (rows + kBlockTile - 1) / kBlockTile,
+                     inner_tiles = (inner + kBlockTile - 1) / kBlockTile;
   out.begin(isa::Opcode::kTranspose, rank, nest.count(0, rank - 1) * row_tiles * inner_tiles, inner);
   out.field(kBlockTile);
   out.field(kBlockTile);
   for (int axis = 0; axis < rank; ++axis) out.dim(nest.sizes[at(axis)]);
-  out.stream(isa::Space::kBuffer, dtype, from.buffer, from.offset, nest.strides[1][at(rank)], {nest.strides[1].data(), at(rank)});
-  out.stream(isa::Space::kBuffer, dtype, to.buffer, to.offset, nest.strides[0][at(rank)], {nest.strides[0].data(), at(rank)});
+  out.stream(isa::Space::kBuffer, dtype, from.buffer, from.offset, nest.strides[1][at(rank)],
+             {nest.strides[1].data(), at(rank)});
+  out.stream(isa::Space::kBuffer, dtype, to.buffer, to.offset, nest.strides[0][at(rank)],
+             {nest.strides[0].data(), at(rank)});
   out.end();
 }
 
@@ -165,7 +196,8 @@ Status emit_copy(const View& from, const View& to, const BackendTraits& traits, 
   return {};
 }
 
-void emit_iota(std::int64_t start, std::span<const std::int64_t> steps, const View& to, const BackendTraits& traits, Emitter& out) {
+void emit_iota(std::int64_t start, std::span<const std::int64_t> steps, const View& to, const BackendTraits& traits,
+               Emitter& out) {
   if (to.count() == 0) return;
   LoopNest nest;
   nest.rank = to.rank;

@@ -1,15 +1,17 @@
-// Copies, fills and conversions of views: what movement ops are made of, and what kernels put around an instruction whose
-// operands must be contiguous or of another dtype. Sizes of both views are equal; any strides.
+// Copies, fills and conversions of views: what movement ops are made of, and what kernels put around an instruction
+// whose operands must be contiguous or of another dtype. Sizes of both views are equal; any strides.
 #pragma once
 
 #include "tilewright/compiler/kernel.h"
 
 namespace tilewright::compiler {
 
-// One map or transpose instruction. Elements of equal dtypes move as they are, others become those of the dtype of `to`.
+// One map or transpose instruction. Elements of equal dtypes move as they are, others become those of the dtype of
+// `to`.
 Status emit_copy(const View& from, const View& to, const BackendTraits& traits, Emitter& out);
 // Writes start + sum of position * step (of each axis of `to`, an i64 view).
-void emit_iota(std::int64_t start, std::span<const std::int64_t> steps, const View& to, const BackendTraits& traits, Emitter& out);
+void emit_iota(std::int64_t start, std::span<const std::int64_t> steps, const View& to, const BackendTraits& traits,
+               Emitter& out);
 // Every element of `to` becomes the one whose bits are given.
 Status emit_fill(const View& to, std::int64_t bits, const BackendTraits& traits, Emitter& out);
 

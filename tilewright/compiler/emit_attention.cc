@@ -5,7 +5,9 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 constexpr std::int64_t kQueryTile = 72;
 constexpr std::int64_t kKeyTile = 384;
 constexpr std::int64_t kAllKeys = 512;  // up to this many keys one step sees them all
@@ -20,7 +22,8 @@ std::array<std::int64_t, 3> byte_strides(const View& view) {
 }
 
 std::uint16_t operand(const View& view, Emitter& out) {
-  return out.stream(isa::Space::kBuffer, view.dtype, view.buffer, view.offset, byte_size(view.dtype), byte_strides(view));
+  return out.stream(isa::Space::kBuffer, view.dtype, view.buffer, view.offset, byte_size(view.dtype),
+                    byte_strides(view));
 }
 
 }  // namespace

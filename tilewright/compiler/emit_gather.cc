@@ -8,7 +8,9 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 Status emit_gather_domain(const Kernel& kernel, IndexDomain domain, Emitter& out) {
   const View& x = kernel.inputs[0];
@@ -23,7 +25,8 @@ Status emit_gather_domain(const Kernel& kernel, IndexDomain domain, Emitter& out
   const bool by_element = nest.strides[2][at(rank)] != 0 || domain.num_pairs > 1;
   const std::int64_t chunk = task_elements(nest.count(0, nest.rank), by_element ? 4 : 1, *kernel.traits);
   const std::int64_t inner_tile = std::min(inner, chunk), row_tile = std::clamp<std::int64_t>(chunk / inner, 1, rows);
-  out.begin(isa::Opcode::kGather, rank, others * ((rows + row_tile - 1) / row_tile) * ((inner + inner_tile - 1) / inner_tile), inner);
+  out.begin(isa::Opcode::kGather, rank,
+            others * ((rows + row_tile - 1) / row_tile) * ((inner + inner_tile - 1) / inner_tile), inner);
   out.field(row_tile);
   out.field(inner_tile);
   for (int axis = 0; axis < rank; ++axis) out.dim(nest.sizes[at(axis)]);
@@ -36,12 +39,14 @@ Status emit_gather_domain(const Kernel& kernel, IndexDomain domain, Emitter& out
 
 Status emit_gather(const Kernel& kernel, Emitter& out) {
   const std::int64_t axis = kernel.attrs->integer("axis");
-  return emit_gather_domain(kernel, indexed_domain(kernel.inputs[0], kernel.outputs[0], kernel.inputs.subspan(1), {&axis, 1}), out);
+  return emit_gather_domain(
+      kernel, indexed_domain(kernel.inputs[0], kernel.outputs[0], kernel.inputs.subspan(1), {&axis, 1}), out);
 }
 
 Status emit_index(const Kernel& kernel, Emitter& out) {
   const auto axes = kernel.attrs->integers("axes");
-  return emit_gather_domain(kernel, indexed_domain(kernel.inputs[0], kernel.outputs[0], kernel.inputs.subspan(1), axes), out);
+  return emit_gather_domain(kernel, indexed_domain(kernel.inputs[0], kernel.outputs[0], kernel.inputs.subspan(1), axes),
+                            out);
 }
 
 Status emit_gather_elements(const Kernel& kernel, Emitter& out) {

@@ -11,7 +11,9 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 constexpr std::int64_t kRowsTogether = 64;  // rows that lie side by side advance together
 
@@ -36,7 +38,8 @@ Lines lines_of(std::span<const View> views, int axis, std::int64_t cost, const B
   const int rank = lines.rank();
   const std::int64_t rows = rank > 0 ? nest.sizes[at(rank - 1)] : 1;
   const std::int64_t chunk = task_elements(nest.count(0, nest.rank), cost, traits);
-  lines.row_tile = std::clamp<std::int64_t>(chunk / std::max<std::int64_t>(lines.inner, 1), 1, std::max<std::int64_t>(rows, 1));
+  lines.row_tile =
+      std::clamp<std::int64_t>(chunk / std::max<std::int64_t>(lines.inner, 1), 1, std::max<std::int64_t>(rows, 1));
   const std::int64_t along = nest.strides[0][at(rank)], across = rank > 0 ? nest.strides[0][at(rank - 1)] : 0;
   if (rank > 0 && std::abs(across) < std::abs(along)) lines.row_tile = round_up(lines.row_tile, kRowsTogether);
   lines.tasks = nest.count(0, std::max(rank - 1, 0)) * (rank > 0 ? (rows + lines.row_tile - 1) / lines.row_tile : 1);
@@ -48,7 +51,8 @@ void write(const Lines& lines, std::span<const View> views, Emitter& out) {
   for (int axis = 0; axis < rank; ++axis) out.dim(lines.nest.sizes[at(axis)]);
   for (std::size_t i = 0; i < views.size(); ++i) {
     const auto& strides = lines.nest.strides[i];
-    out.stream(isa::Space::kBuffer, views[i].dtype, views[i].buffer, views[i].offset, strides[at(rank)], {strides.data(), at(rank)});
+    out.stream(isa::Space::kBuffer, views[i].dtype, views[i].buffer, views[i].offset, strides[at(rank)],
+               {strides.data(), at(rank)});
   }
 }
 
@@ -143,13 +147,15 @@ Status emit_arg_reduce(const Kernel& kernel, Emitter& out) {
 
 Status emit_sort(const Kernel& kernel, Emitter& out) {
   const std::int64_t axis = kernel.attrs->integer("axis");
-  return emit_sorted(kernel, kernel.inputs[0].sizes[static_cast<std::size_t>(axis)], kernel.attrs->integer("descending") != 0, out);
+  return emit_sorted(kernel, kernel.inputs[0].sizes[static_cast<std::size_t>(axis)],
+                     kernel.attrs->integer("descending") != 0, out);
 }
 
 Status emit_topk(const Kernel& kernel, Emitter& out) {
   const std::int64_t axis = kernel.attrs->integer("axis"), k = kernel.attrs->integer("k");
   const std::int64_t size = kernel.inputs[0].sizes[static_cast<std::size_t>(axis)];
-  if (k < 0 || k > size) return fail(ErrorKind::kIndexOutOfRange, "k = {} does not lie in axis {} of size {}", k, axis, size);
+  if (k < 0 || k > size)
+    return fail(ErrorKind::kIndexOutOfRange, "k = {} does not lie in axis {} of size {}", k, axis, size);
   return emit_sorted(kernel, k, kernel.attrs->integer("largest") != 0, out);
 }
 
@@ -165,9 +171,11 @@ Status emit_nonzero(const Kernel& kernel, Emitter& out) {
   out.field(kernel.counts ? -1 : result.sizes[0]);
   out.field(kernel.counts ? 0 : result.strides[0] * 8);
   for (int axis = 0; axis < rank; ++axis) out.dim(x.sizes[at(axis)]);
-  out.stream(isa::Space::kBuffer, x.dtype, x.buffer, x.offset, x.rank == 0 ? 0 : x.strides[at(rank)] * bytes, {strides.data(), at(rank)});
+  out.stream(isa::Space::kBuffer, x.dtype, x.buffer, x.offset, x.rank == 0 ? 0 : x.strides[at(rank)] * bytes,
+             {strides.data(), at(rank)});
   const std::array<std::int64_t, kMaxTensorRank> none{};
-  out.stream(isa::Space::kBuffer, DType::kI64, result.buffer, result.offset, kernel.counts ? 8 : result.strides[1] * 8, {none.data(), at(rank)});
+  out.stream(isa::Space::kBuffer, DType::kI64, result.buffer, result.offset, kernel.counts ? 8 : result.strides[1] * 8,
+             {none.data(), at(rank)});
   out.end();
   return {};
 }

@@ -9,7 +9,9 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 constexpr std::int64_t kBlock = 384;  // terms of a sum per block
 constexpr std::int64_t kColumns = 192;
 
@@ -29,7 +31,8 @@ Status emit_matmul(const Kernel& kernel, Emitter& out) {
   const View& result = kernel.outputs[0];
   if (result.count() == 0) return {};
   const std::int64_t bytes = byte_size(result.dtype);
-  const std::int64_t m = result.sizes[at(result.rank - 2)], n = result.sizes[at(result.rank - 1)], k = a.sizes[at(a.rank - 1)];
+  const std::int64_t m = result.sizes[at(result.rank - 2)], n = result.sizes[at(result.rank - 1)],
+                     k = a.sizes[at(a.rank - 1)];
   if (b.sizes[at(b.rank - 2)] != k) {
     return fail(ErrorKind::kShapeMismatch, "inner dimensions differ: {} and {}", k, b.sizes[at(b.rank - 2)]);
   }
@@ -47,9 +50,12 @@ Status emit_matmul(const Kernel& kernel, Emitter& out) {
   nest.strides[1][at(rank - 1)] = b.strides[at(b.rank - 2)] * bytes;
   nest.strides[2][at(rank - 1)] = to.strides[at(to.rank - 2)] * bytes;
   const std::int64_t n_tile = std::min(n, round_up(kColumns, kernel.traits->matmul_panel));
-  const std::int64_t rows = task_elements(nest.count(0, rank) * n, std::max<std::int64_t>(k / 8, 1), *kernel.traits) / n_tile;
-  const std::int64_t m_tile = std::clamp<std::int64_t>(round_up(std::max<std::int64_t>(rows, 1), kernel.traits->matmul_rows), 1, m);
-  out.begin(isa::Opcode::kMatMul, rank, nest.count(0, rank - 1) * ((m + m_tile - 1) / m_tile) * ((n + n_tile - 1) / n_tile), n);
+  const std::int64_t rows =
+      task_elements(nest.count(0, rank) * n, std::max<std::int64_t>(k / 8, 1), *kernel.traits) / n_tile;
+  const std::int64_t m_tile =
+      std::clamp<std::int64_t>(round_up(std::max<std::int64_t>(rows, 1), kernel.traits->matmul_rows), 1, m);
+  out.begin(isa::Opcode::kMatMul, rank,
+            nest.count(0, rank - 1) * ((m + m_tile - 1) / m_tile) * ((n + n_tile - 1) / n_tile), n);
   for (std::int64_t field : {k, m_tile, n_tile, kBlock, std::int64_t{0}}) out.field(field);
   for (int axis = 0; axis < rank; ++axis) out.dim(nest.sizes[at(axis)]);
   const auto stream = [&](const View& view, int number, std::int64_t inner) {

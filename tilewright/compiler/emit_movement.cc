@@ -7,7 +7,9 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 using Sizes = std::array<std::int64_t, kMaxTensorRank>;
 
 Sizes bound_sizes(const BoundAttrs& attrs, std::string_view name) {
@@ -23,7 +25,8 @@ Status check_pad(std::string_view mode, int axis, std::int64_t size, std::int64_
   return fail(ErrorKind::kInvalidArgument, "a '{}' pad of {} does not fit axis {} of size {}", mode, pad, axis, size);
 }
 
-// The borders get the value: those of axis 0 over everything, those of a later axis between the borders of earlier ones.
+// The borders get the value: those of axis 0 over everything, those of a later axis between the borders of earlier
+// ones.
 Status pad_constant(const Kernel& kernel, const Sizes& low, const Sizes& high, Emitter& out) {
   View inside = kernel.inputs[0];
   View rest = kernel.outputs[0];
@@ -39,7 +42,8 @@ Status pad_constant(const Kernel& kernel, const Sizes& low, const Sizes& high, E
   for (int axis = 0; axis < rest.rank; ++axis) {
     const std::int64_t size = rest.sizes[at(axis)];
     const std::int64_t before = std::clamp<std::int64_t>(low[at(axis)], 0, size);
-    const std::int64_t kept = std::clamp<std::int64_t>(size - before - std::max<std::int64_t>(high[at(axis)], 0), 0, size - before);
+    const std::int64_t kept =
+        std::clamp<std::int64_t>(size - before - std::max<std::int64_t>(high[at(axis)], 0), 0, size - before);
     TW_TRY(fill(slice_axis(rest, axis, 0, before)));
     TW_TRY(fill(slice_axis(rest, axis, before + kept, size - before - kept)));
     rest = slice_axis(rest, axis, before, kept);
@@ -48,9 +52,11 @@ Status pad_constant(const Kernel& kernel, const Sizes& low, const Sizes& high, E
   return emit_copy(inside, rest, *kernel.traits, out);
 }
 
-// The part of `view` that is already filled when the borders of `axis` are: all of earlier axes, the inside of later ones.
+// The part of `view` that is already filled when the borders of `axis` are: all of earlier axes, the inside of later
+// ones.
 View filled(View view, const View& x, const Sizes& low, int axis) {
-  for (int later = axis + 1; later < view.rank; ++later) view = slice_axis(view, later, low[at(later)], x.sizes[at(later)]);
+  for (int later = axis + 1; later < view.rank; ++later)
+    view = slice_axis(view, later, low[at(later)], x.sizes[at(later)]);
   return view;
 }
 
@@ -116,7 +122,8 @@ Status emit_update_slice(const Kernel& kernel, Emitter& out) {
     const std::int64_t size = target.sizes[at(axis)], count = updates.sizes[at(axis)], first = start[at(axis)];
     const bool inside = first < size && count - 1 <= (size - 1 - first) / step[at(axis)];
     if (first < 0 || (count > 0 && !inside)) {
-      return fail(ErrorKind::kIndexOutOfRange, "an update of {} from {} does not lie in axis {} of size {}", count, first, axis, size);
+      return fail(ErrorKind::kIndexOutOfRange, "an update of {} from {} does not lie in axis {} of size {}", count,
+                  first, axis, size);
     }
     target = slice_axis(target, axis, first, count, step[at(axis)]);
   }

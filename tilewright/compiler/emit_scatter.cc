@@ -1,5 +1,6 @@
-// index_put and scatter_elements: the result begins as a copy of x, then one scatter instruction goes over the index. Sums,
-// products and extremes of narrow floats, and means of integers, are carried in a wider temporary and rounded once.
+// index_put and scatter_elements: the result begins as a copy of x, then one scatter instruction goes over the index.
+// Sums, products and extremes of narrow floats, and means of integers, are carried in a wider temporary and rounded
+// once.
 #include <algorithm>
 
 #include "tilewright/compiler/copy.h"
@@ -10,7 +11,9 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 enum Mode : std::int64_t { kReplace, kAdd, kMultiply, kSmaller, kLarger };
 
@@ -29,7 +32,8 @@ int order_for_scatter(IndexDomain& domain) {
   return nest.collapse(0, parallel);
 }
 
-Status emit_scatter_domain(const Kernel& kernel, IndexDomain domain, const View& from, const View& to, Mode mode, Emitter& out) {
+Status emit_scatter_domain(const Kernel& kernel, IndexDomain domain, const View& from, const View& to, Mode mode,
+                           Emitter& out) {
   LoopNest& nest = domain.nest;
   if (nest.count(0, nest.rank) == 0) return {};
   if (nest.rank == 0) nest.insert_unit_axis(0);
@@ -38,7 +42,8 @@ Status emit_scatter_domain(const Kernel& kernel, IndexDomain domain, const View&
   const int rank = nest.rank - 1;
   const std::int64_t inner = nest.sizes[at(rank)];
   const std::int64_t serial = nest.count(parallel, rank);
-  const std::int64_t chunk = std::max<std::int64_t>(task_elements(nest.count(0, nest.rank), 2, *kernel.traits) / serial, 32);
+  const std::int64_t chunk =
+      std::max<std::int64_t>(task_elements(nest.count(0, nest.rank), 2, *kernel.traits) / serial, 32);
   const std::int64_t inner_tile = serial_inner ? inner : std::min(inner, round_up(chunk, 16));
   out.begin(isa::Opcode::kScatter, rank, nest.count(0, parallel) * ((inner + inner_tile - 1) / inner_tile), inner);
   out.field(mode);
@@ -69,9 +74,10 @@ void emit_divide(const View& sums, const View& counts, const BackendTraits& trai
   using isa::StripOp;
   const StripOp load = real ? (wide ? StripOp::kLoadF64 : StripOp::kLoadF32) : StripOp::kLoadI64;
   const StripOp store = real ? (wide ? StripOp::kStoreF64 : StripOp::kStoreF32) : StripOp::kStoreI64;
-  const std::array<isa::Word, 4> code{isa::strip_word(load, lane, isa::kUnit, 0),
-                                      isa::strip_word(real ? StripOp::kDiv : StripOp::kFloorDiv, lane, isa::kStripOperand, 1),
-                                      isa::strip_word(store, lane, isa::kUnit, 0), isa::strip_word(StripOp::kEnd, lane)};
+  const std::array<isa::Word, 4> code{
+      isa::strip_word(load, lane, isa::kUnit, 0),
+      isa::strip_word(real ? StripOp::kDiv : StripOp::kFloorDiv, lane, isa::kStripOperand, 1),
+      isa::strip_word(store, lane, isa::kUnit, 0), isa::strip_word(StripOp::kEnd, lane)};
   const std::int64_t count = sums.count(), tile = round_up(task_elements(count, 4, traits), kInnerStep);
   if (count == 0) return;
   out.begin(isa::Opcode::kMap, 0, (count + tile - 1) / tile, count);

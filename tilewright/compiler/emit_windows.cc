@@ -1,6 +1,6 @@
-// conv, conv_transpose, max_pool and avg_pool as one conv or pool instruction each. Spatial axes are filled up to three.
-// Dtypes that the instructions do not have are converted around them. A transposed convolution is a convolution over
-// elements moved apart (spread) with its weights turned around.
+// conv, conv_transpose, max_pool and avg_pool as one conv or pool instruction each. Spatial axes are filled up to
+// three. Dtypes that the instructions do not have are converted around them. A transposed convolution is a convolution
+// over elements moved apart (spread) with its weights turned around.
 #include <algorithm>
 
 #include "tilewright/compiler/copy.h"
@@ -10,7 +10,9 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 using Axes = std::array<std::int64_t, 3>;
 
 struct Geometry {
@@ -25,7 +27,9 @@ void take(Axes& axes, std::span<const std::int64_t> given) {
   std::copy(given.begin(), given.end(), axes.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
-std::span<const std::int64_t> spatial(const View& view) { return {view.sizes.data() + 2, at(view.rank - 2)}; }
+std::span<const std::int64_t> spatial(const View& view) {
+  return {view.sizes.data() + 2, at(view.rank - 2)};
+}
 
 Status check_rank(const View& x) {
   if (x.rank >= 2 && x.rank <= 5) return {};
@@ -85,13 +89,14 @@ std::uint16_t stream(const View& view, std::int64_t inner, std::initializer_list
 }
 
 struct ConvOperands {
-  View x, w, to;        // w row-major [outputs, channels, window..]
-  const View* bias;     // or null
+  View x, w, to;                           // w row-major [outputs, channels, window..]
+  const View* bias;                        // or null
   std::int64_t groups, channels, outputs;  // channels and outputs of a group
 };
 
 // Rows (output channels) and positions of a task.
-void conv_tiles(const Geometry& g, const ConvOperands& o, const BackendTraits& traits, std::int64_t& rows, std::int64_t& positions) {
+void conv_tiles(const Geometry& g, const ConvOperands& o, const BackendTraits& traits, std::int64_t& rows,
+                std::int64_t& positions) {
   const std::int64_t panel = std::max<std::int64_t>(traits.matmul_panel, 1), all = g.positions();
   const double work = 2.0 * static_cast<double>(std::max<std::int64_t>(o.outputs * o.channels * g.taps(), 1));
   const double wanted = static_cast<double>(traits.flops_per_us) * 40 / work;
@@ -109,7 +114,8 @@ Status emit_conv_instruction(const Geometry& g, const ConvOperands& o, const Ker
   std::int64_t rows = 1, positions = 1;
   conv_tiles(g, o, *kernel.traits, rows, positions);
   const std::int64_t batch = o.x.sizes[0];
-  const std::int64_t tasks = batch * o.groups * ((o.outputs + rows - 1) / rows) * ((g.positions() + positions - 1) / positions);
+  const std::int64_t tasks =
+      batch * o.groups * ((o.outputs + rows - 1) / rows) * ((g.positions() + positions - 1) / positions);
   out.begin(isa::Opcode::kConv, 3, tasks, g.positions());
   out.field(o.channels);
   write(g.in, out);
@@ -131,7 +137,8 @@ Status emit_conv_instruction(const Geometry& g, const ConvOperands& o, const Ker
 }
 
 Status check_channels(std::int64_t channels, std::int64_t expected, std::int64_t outputs, std::int64_t groups) {
-  if (channels != expected) return fail(ErrorKind::kShapeMismatch, "channels differ: x has {}, the weight reads {}", channels, expected);
+  if (channels != expected)
+    return fail(ErrorKind::kShapeMismatch, "channels differ: x has {}, the weight reads {}", channels, expected);
   if (outputs % groups == 0) return {};
   return fail(ErrorKind::kShapeMismatch, "{} channels do not divide into {} groups", outputs, groups);
 }

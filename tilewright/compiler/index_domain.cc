@@ -5,7 +5,9 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 
 using Strides = std::array<std::int64_t, kMaxTensorRank>;
 
@@ -19,7 +21,9 @@ Strides index_strides(const View& index, int begin, int shared) {
   return out;
 }
 
-void add(IndexDomain& domain, const Strides& strides) { domain.nest.add_strides({strides.data(), at(domain.nest.rank)}); }
+void add(IndexDomain& domain, const Strides& strides) {
+  domain.nest.add_strides({strides.data(), at(domain.nest.rank)});
+}
 
 // Where the axes of the index stand: at the first indexed axis if these are adjacent, else in front.
 int index_place(std::span<const std::int64_t> axes) {
@@ -27,7 +31,9 @@ int index_place(std::span<const std::int64_t> axes) {
   return adjacent ? static_cast<int>(axes.front()) : 0;
 }
 
-bool contains(std::span<const std::int64_t> axes, int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+bool contains(std::span<const std::int64_t> axes, int axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
 
 // Sizes of what indexing x reads.
 View indexed_shape(const View& x, std::span<const View> indices, std::span<const std::int64_t> axes) {
@@ -59,7 +65,8 @@ View indexed_shape(const View& x, std::span<const View> indices, std::span<const
 
 }  // namespace
 
-IndexDomain indexed_domain(const View& x, const View& dense, std::span<const View> indices, std::span<const std::int64_t> axes) {
+IndexDomain indexed_domain(const View& x, const View& dense, std::span<const View> indices,
+                           std::span<const std::int64_t> axes) {
   IndexDomain domain;
   domain.nest.rank = dense.rank;
   domain.nest.sizes = dense.sizes;
@@ -90,7 +97,8 @@ Result<IndexDomain> elements_domain(const View& x, const View& dense, const View
   for (int i = 0; i < x.rank; ++i) {
     if (i == axis) continue;
     if (index.sizes[at(i)] > x.sizes[at(i)]) {
-      return fail(ErrorKind::kShapeMismatch, "the index is longer than x along axis {}: {} and {}", i, index.sizes[at(i)], x.sizes[at(i)]);
+      return fail(ErrorKind::kShapeMismatch, "the index is longer than x along axis {}: {} and {}", i,
+                  index.sizes[at(i)], x.sizes[at(i)]);
     }
     kept[at(i)] = index.sizes[at(i)] == 1 ? 0 : x.strides[at(i)] * byte_size(x.dtype);
   }
@@ -106,7 +114,8 @@ void write_index_streams(const IndexDomain& domain, const View& x, const View& d
   const int rank = domain.nest.rank - 1;
   const auto write = [&](const View& view, int number) {
     const auto& strides = domain.nest.strides[at(number)];
-    out.stream(isa::Space::kBuffer, view.dtype, view.buffer, view.offset, strides[at(rank)], {strides.data(), at(rank)});
+    out.stream(isa::Space::kBuffer, view.dtype, view.buffer, view.offset, strides[at(rank)],
+               {strides.data(), at(rank)});
   };
   write(x, 0);
   write(dense, 1);
@@ -119,7 +128,8 @@ void write_index_streams(const IndexDomain& domain, const View& x, const View& d
   }
 }
 
-View broadcast_to_indexed(const View& dense, const View& x, std::span<const View> indices, std::span<const std::int64_t> axes) {
+View broadcast_to_indexed(const View& dense, const View& x, std::span<const View> indices,
+                          std::span<const std::int64_t> axes) {
   const View shape = indexed_shape(x, indices, axes);
   View out = dense;
   out.rank = shape.rank;

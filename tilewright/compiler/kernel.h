@@ -36,9 +36,10 @@ struct View {
 class BoundAttrs {
  public:
   virtual ~BoundAttrs() = default;
-  virtual std::int64_t integer(std::string_view name) const = 0;               // int, dim, bool
-  virtual double real(std::string_view name) const = 0;                        // dim or float as f64
-  virtual std::span<const std::int64_t> integers(std::string_view name) const = 0;  // ints, dims; valid until the next call
+  virtual std::int64_t integer(std::string_view name) const = 0;  // int, dim, bool
+  virtual double real(std::string_view name) const = 0;           // dim or float as f64
+  virtual std::span<const std::int64_t> integers(
+      std::string_view name) const = 0;  // ints, dims; valid until the next call
   virtual const std::string& text(std::string_view name) const = 0;
 };
 

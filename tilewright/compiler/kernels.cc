@@ -57,7 +57,9 @@ EmitFunction find(Op op) {
 
 }  // namespace
 
-bool has_kernel(Op op) { return find(op) != nullptr; }
+bool has_kernel(Op op) {
+  return find(op) != nullptr;
+}
 
 Status emit_kernel(const Kernel& kernel, Emitter& out) {
   const EmitFunction emit = find(kernel.op);

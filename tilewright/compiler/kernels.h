@@ -1,5 +1,5 @@
-// Kernels of ops that the fuser leaves alone: one tile instruction each, or a few with copies around them. One emit function
-// per op, those of a family in a file of their own; emit_kernel is the table.
+// Kernels of ops that the fuser leaves alone: one tile instruction each, or a few with copies around them. One emit
+// function per op, those of a family in a file of their own; emit_kernel is the table.
 #pragma once
 
 #include "tilewright/compiler/kernel.h"
@@ -27,7 +27,7 @@ Status emit_topk(const Kernel& kernel, Emitter& out);
 Status emit_nonzero(const Kernel& kernel, Emitter& out);
 Status emit_conv(const Kernel& kernel, Emitter& out);
 Status emit_conv_transpose(const Kernel& kernel, Emitter& out);
-Status emit_pool(const Kernel& kernel, Emitter& out);        // max_pool, avg_pool
+Status emit_pool(const Kernel& kernel, Emitter& out);  // max_pool, avg_pool
 Status emit_random(const Kernel& kernel, Emitter& out);
 Status emit_matmul(const Kernel& kernel, Emitter& out);
 // Packs view b[batch.., k, n] into panels at `to` (a contiguous view of packed_count(b) elements).

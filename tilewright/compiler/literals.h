@@ -1,5 +1,5 @@
-// Host scalars as the instructions hold them: computed when a call is bound, with the conversions of the graph applied in
-// its own dtypes, whatever lane reads them.
+// Host scalars as the instructions hold them: computed when a call is bound, with the conversions of the graph applied
+// in its own dtypes, whatever lane reads them.
 #pragma once
 
 #include "tilewright/compiler/area.h"

@@ -2,7 +2,9 @@
 
 namespace tilewright::compiler {
 namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
 }  // namespace
 
 int LoopNest::add(const View& view) {

@@ -1,5 +1,5 @@
-// LoopNest: the domain of a kernel and the byte strides of every stream over it, made small: sizes of 1 dropped, dims that
-// are contiguous for all streams merged. Fixed arrays, nothing is allocated.
+// LoopNest: the domain of a kernel and the byte strides of every stream over it, made small: sizes of 1 dropped, dims
+// that are contiguous for all streams merged. Fixed arrays, nothing is allocated.
 #pragma once
 
 #include "tilewright/compiler/kernel.h"
@@ -18,19 +18,19 @@ struct LoopNest {
   int add_strides(std::span<const std::int64_t> byte_strides);
   std::int64_t count(int begin, int end) const;
 
-  void remove(int axis);                        // drops an axis
-  bool can_merge(int axis) const;               // axis and axis + 1 are one loop for every view
-  void merge(int axis);                         // of axis and axis + 1
+  void remove(int axis);           // drops an axis
+  bool can_merge(int axis) const;  // axis and axis + 1 are one loop for every view
+  void merge(int axis);            // of axis and axis + 1
   // Drops sizes of 1 and merges where possible inside [begin, end); returns the new end.
   int collapse(int begin, int end);
   // Of batch.., m, n: drops batch sizes of 1, merges batch axes, and merges the last batch axis into m where every view
   // allows it. View `shared` (b, whose stride along m is 0) must be the same for all rows. Returns the axis of m.
   int collapse_rows(int shared);
-  void split(int axis, std::int64_t inner);     // into sizes / inner (the rest is left out) and inner
-  void insert_unit_axis(int axis);              // of size 1 and stride 0
+  void split(int axis, std::int64_t inner);  // into sizes / inner (the rest is left out) and inner
+  void insert_unit_axis(int axis);           // of size 1 and stride 0
   // Sorts the axes so that view `view` walks the last one fastest: stores become contiguous.
   void order_by_stride(int view);
-  void move(int from, int to);                  // moves an axis to another place
+  void move(int from, int to);  // moves an axis to another place
 };
 
 }  // namespace tilewright::compiler

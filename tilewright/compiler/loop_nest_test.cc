@@ -20,7 +20,9 @@ LoopNest nest(std::vector<std::int64_t> sizes, std::initializer_list<View> views
   return out;
 }
 
-std::vector<std::int64_t> sizes_of(const LoopNest& nest) { return {nest.sizes.begin(), nest.sizes.begin() + nest.rank}; }
+std::vector<std::int64_t> sizes_of(const LoopNest& nest) {
+  return {nest.sizes.begin(), nest.sizes.begin() + nest.rank};
+}
 std::vector<std::int64_t> strides_of(const LoopNest& nest, std::size_t view) {
   return {nest.strides[view].begin(), nest.strides[view].begin() + nest.rank};
 }

@@ -16,22 +16,32 @@ DType dtype_of_lane(Lane lane) {
 // load_x and store_x rows stand in the order of the dtypes they convert.
 StripOp load_op(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return StripOp::kLoadF32;
-    case DType::kF64: return StripOp::kLoadF64;
-    case DType::kF16: return StripOp::kLoadF16;
-    case DType::kBF16: return StripOp::kLoadBF16;
-    case DType::kI8: return StripOp::kLoadI8;
-    case DType::kU8: return StripOp::kLoadU8;
-    case DType::kI16: return StripOp::kLoadI16;
-    case DType::kI32: return StripOp::kLoadI32;
-    case DType::kI64: return StripOp::kLoadI64;
-    case DType::kBool: return StripOp::kLoadBool;
+    case DType::kF32:
+      return StripOp::kLoadF32;
+    case DType::kF64:
+      return StripOp::kLoadF64;
+    case DType::kF16:
+      return StripOp::kLoadF16;
+    case DType::kBF16:
+      return StripOp::kLoadBF16;
+    case DType::kI8:
+      return StripOp::kLoadI8;
+    case DType::kU8:
+      return StripOp::kLoadU8;
+    case DType::kI16:
+      return StripOp::kLoadI16;
+    case DType::kI32:
+      return StripOp::kLoadI32;
+    case DType::kI64:
+      return StripOp::kLoadI64;
+    case DType::kBool:
+      return StripOp::kLoadBool;
   }
   __builtin_unreachable();
 }
 
 StripOp accumulate_op(isa::ReduceKind kind) {
-  constexpr StripOp kOps[] = {StripOp::kAccSum, StripOp::kAccProd, StripOp::kAccMax, StripOp::kAccMin,
+  constexpr StripOp kOps[] = {StripOp::kAccSum, StripOp::kAccProd, StripOp::kAccMax,      StripOp::kAccMin,
                               StripOp::kAccOr,  StripOp::kAccAnd,  StripOp::kAccSumSquare};
   return kOps[static_cast<int>(kind)];
 }
@@ -57,7 +67,9 @@ Lane result_lane(const AreaNode& node) {
   return node.lane;
 }
 
-bool is_unary(const AreaNode& node) { return node.b == AreaNode::kNone; }
+bool is_unary(const AreaNode& node) {
+  return node.b == AreaNode::kNone;
+}
 
 }  // namespace
 
@@ -149,8 +161,8 @@ void StripCoder::spill(std::uint16_t node) {
   const auto index = static_cast<std::size_t>(slot) * 4 + static_cast<std::size_t>(lane);
   if (slot_streams_.size() <= index) slot_streams_.resize(index + 1, kNoSource);
   if (slot_streams_[index] == kNoSource) {
-    slot_streams_[index] = add_stream({isa::Space::kSlot, dtype, 0, slot_base_ + slot * isa::kSlotBytes,
-                                       byte_size(dtype), {}});
+    slot_streams_[index] =
+        add_stream({isa::Space::kSlot, dtype, 0, slot_base_ + slot * isa::kSlotBytes, byte_size(dtype), {}});
   }
   emit(store_op(dtype), lane, isa::kUnit, slot_streams_[index]);
   slot_of_[node] = slot;

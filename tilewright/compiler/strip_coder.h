@@ -1,7 +1,7 @@
 // StripCoder: writes the strip program that computes some nodes of an area and stores or accumulates them.
-// One value is in registers at a time; the second operand of an operation comes from memory: a stream, a literal, or a slot
-// where an earlier result was put. Operand forms follow the strides of the call, so the same area gives different programs
-// for different shapes. Nothing is allocated once its vectors are warm.
+// One value is in registers at a time; the second operand of an operation comes from memory: a stream, a literal, or a
+// slot where an earlier result was put. Operand forms follow the strides of the call, so the same area gives different
+// programs for different shapes. Nothing is allocated once its vectors are warm.
 #pragma once
 
 #include "tilewright/compiler/area.h"
@@ -35,9 +35,9 @@ class StripCoder {
     Kind kind;
     std::uint16_t node;
     std::uint16_t stream;
-    DType dtype = DType::kF32;                         // kStore: of the memory
-    std::uint8_t form = isa::kUnit;                    // kStore: unit or strided
-    isa::ReduceKind reduce = isa::ReduceKind::kSum;    // kAccumulate
+    DType dtype = DType::kF32;                       // kStore: of the memory
+    std::uint8_t form = isa::kUnit;                  // kStore: unit or strided
+    isa::ReduceKind reduce = isa::ReduceKind::kSum;  // kAccumulate
   };
 
   void reset(const Area& area, std::int64_t slot_base);

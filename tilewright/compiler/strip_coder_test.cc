@@ -120,7 +120,8 @@ TEST(StripCoder, ASourceThatWasSpilledIsReadAgainInTheNextPhase) {
     e = exp(d)
     f = sub(e, c)
     return f
-  )", "rows");
+  )",
+                                     "rows");
   std::size_t loads = 0;
   for (std::size_t at = text.find("load_f16"); at != std::string::npos; at = text.find("load_f16", at + 1)) ++loads;
   EXPECT_EQ(loads, 2u) << text;

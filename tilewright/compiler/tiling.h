@@ -8,11 +8,13 @@
 
 namespace tilewright::compiler {
 
-inline constexpr std::int64_t kRowTileElements = 4096;   // rows in cache: many short rows per tile hide latencies
-inline constexpr std::int64_t kTaskElements = 32768;     // elements of a cheap task: 5 to 50 us
-inline constexpr std::int64_t kInnerStep = 128;          // inner tiles are whole strips on every level
+inline constexpr std::int64_t kRowTileElements = 4096;  // rows in cache: many short rows per tile hide latencies
+inline constexpr std::int64_t kTaskElements = 32768;    // elements of a cheap task: 5 to 50 us
+inline constexpr std::int64_t kInnerStep = 128;         // inner tiles are whole strips on every level
 
-inline std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+inline std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step * step;
+}
 
 // Elements per task: big enough to pay for a claim, small enough that a descheduled worker costs one chunk.
 inline std::int64_t task_elements(std::int64_t elements, std::int64_t cost, const BackendTraits& traits) {

@@ -1,7 +1,8 @@
 // Graph: SSA over tensors with symbolic dims. Nodes are kept in an order in which producers stand before consumers.
 // A region is a Graph owned by a node: its inputs are the carried or passed values, and its nodes may also read values
-// of the graphs around it, through `captures` (region value <- outer value), so that a region is a Graph like any other.
-// Mutation of caller memory is an Assign node. Build through Builder (builder.h); rewrite in passes/. Not thread-safe.
+// of the graphs around it, through `captures` (region value <- outer value), so that a region is a Graph like any
+// other. Mutation of caller memory is an Assign node. Build through Builder (builder.h); rewrite in passes/. Not
+// thread-safe.
 #pragma once
 
 #include <memory>
@@ -22,7 +23,9 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 std::string to_string(const TensorType& type);  // "f32[B, 64]"
-inline std::string format_as(const TensorType& type) { return to_string(type); }
+inline std::string format_as(const TensorType& type) {
+  return to_string(type);
+}
 
 using ValueId = std::uint32_t;
 using NodeId = std::uint32_t;
@@ -46,8 +49,8 @@ struct Node {
 
 struct Value {
   TensorType type;
-  std::string name;              // unique in its graph, never empty
-  NodeId producer = kNoNode;     // kNoNode: an input or a capture
+  std::string name;           // unique in its graph, never empty
+  NodeId producer = kNoNode;  // kNoNode: an input or a capture
 };
 
 class Graph {

@@ -18,11 +18,32 @@ enum class Op : std::uint16_t {
 };
 
 enum class OpClass : std::uint8_t {
-  kElementwise, kReduce, kMovement, kContraction, kIndexing, kCreate, kScan, kOrder, kRandom, kLate, kControl, kEffect,
+  kElementwise,
+  kReduce,
+  kMovement,
+  kContraction,
+  kIndexing,
+  kCreate,
+  kScan,
+  kOrder,
+  kRandom,
+  kLate,
+  kControl,
+  kEffect,
   kComposite
 };
 
-enum class AttrKind : std::uint8_t { kInt, kFloat, kBool, kStr, kInts, kDType, kDim, kDims, kTensor };  // order of AttrValue
+enum class AttrKind : std::uint8_t {
+  kInt,
+  kFloat,
+  kBool,
+  kStr,
+  kInts,
+  kDType,
+  kDim,
+  kDims,
+  kTensor
+};  // order of AttrValue
 
 struct AttrSpec {
   std::string_view name;
@@ -49,6 +70,8 @@ std::string_view to_string(OpClass op_class);  // "Elementwise", as in ops.def
 // for a dim turned into dims. An error names what is missing, unknown or of the wrong kind.
 Result<Attrs> complete_attrs(Op op, const Attrs& given);
 
-inline bool is_elementwise(Op op) { return info(op).op_class == OpClass::kElementwise; }
+inline bool is_elementwise(Op op) {
+  return info(op).op_class == OpClass::kElementwise;
+}
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
-// Program: tile-level bytecode. A list of tile instructions over numbered buffers; no branches, no addresses, so that it
-// can be stored, compared and run on any backend. Verified once (verify_program), then run without checks.
+// Program: tile-level bytecode. A list of tile instructions over numbered buffers; no branches, no addresses, so that
+// it can be stored, compared and run on any backend. Verified once (verify_program), then run without checks.
 // Instructions run in order; the tasks of one instruction are independent of each other.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace tilewright::isa {
 
 using Word = std::uint64_t;
 
-inline constexpr int kMaxRank = 12;        // outer dims of an instruction
+inline constexpr int kMaxRank = 12;  // outer dims of an instruction
 inline constexpr int kMaxStreams = 64;
-inline constexpr int kSlotBytes = 512;     // a slot or accumulator holds one strip of any backend
+inline constexpr int kSlotBytes = 512;  // a slot or accumulator holds one strip of any backend
 inline constexpr std::uint16_t kNoStream = 0xffff;
-inline constexpr std::int64_t kMaxScratchBytes = 1 << 20;  // per worker, what streams may address
-inline constexpr std::int64_t kMaxTileRowBytes = 1 << 26;  // per worker, a row of the block that an epilogue reads
+inline constexpr std::int64_t kMaxScratchBytes = 1 << 20;   // per worker, what streams may address
+inline constexpr std::int64_t kMaxTileRowBytes = 1 << 26;   // per worker, a row of the block that an epilogue reads
 inline constexpr std::int64_t kMaxAttentionKeys = 1 << 26;  // machines keep memory per key
 
 enum class Opcode : std::uint16_t {
@@ -34,11 +34,13 @@ enum class Opcode : std::uint16_t {
 };
 
 // NameFields: the fixed fields of each instruction as a struct of 64-bit words.
-#define INST(opcode, Name, ...)                       \
-  struct Name##Fields {                               \
+#define INST(opcode, Name, ...) \
+  struct Name##Fields {         \
     static constexpr Opcode kOpcode = Opcode::k##Name;
 #define FIELD(name, ...) std::int64_t name;
-#define END_INST(Name) };
+#define END_INST(Name) \
+  }                    \
+  ;
 #include "tilewright/isa/instructions.def"
 #undef INST
 #undef FIELD
@@ -57,7 +59,9 @@ enum class StripOp : std::uint16_t {
 };
 
 enum class Lane : std::uint8_t { kF32, kI32, kF64, kI64 };
-constexpr int lane_bytes(Lane lane) { return lane == Lane::kF32 || lane == Lane::kI32 ? 4 : 8; }
+constexpr int lane_bytes(Lane lane) {
+  return lane == Lane::kF32 || lane == Lane::kI32 ? 4 : 8;
+}
 
 // Forms of a strip instruction, by shape (see strip_ops.def).
 enum LoadForm : std::uint8_t { kUnit = 0, kStrided = 1, kOne = 2 };
@@ -73,21 +77,30 @@ constexpr Word strip_word(StripOp op, Lane lane, int form = 0, std::uint16_t a =
   return Word{strip_opcode(op, lane, form)} | Word{a} << 16 | Word{b} << 32 | Word{c} << 48;
 }
 
-// Where a stream's elements are. p is the inner position, counted from 0 over the whole inner dim; index[d] the position in
-// outer dim d; row = index[rank-1]. The contract in full is docs/isa.md (isa_doc.cc), tasks.h has the arithmetic.
+// Where a stream's elements are. p is the inner position, counted from 0 over the whole inner dim; index[d] the
+// position in outer dim d; row = index[rank-1]. The contract in full is docs/isa.md (isa_doc.cc), tasks.h has the
+// arithmetic.
 enum class Space : std::uint8_t {
   // base of the buffer + offset + sum over d of index[d] * stride[d] + p * inner_stride.
   kBuffer,
-  // scratch + offset + (row - first row of the tile) * stride[rank-1] + q * inner_stride, private to the task; the other
-  // strides do not count. rows: q = p. map, columns, matmul epilogue: q = p - first p of the task. columns: the row term is 0.
+  // scratch + offset + (row - first row of the tile) * stride[rank-1] + q * inner_stride, private to the task; the
+  // other
+  // strides do not count. rows: q = p. map, columns, matmul epilogue: q = p - first p of the task. columns: the row
+  // term is 0.
   kScratch,
-  // One strip of scratch memory, kSlotBytes at scratch + offset: element i of the strip that is running is at + i * size.
-  // Unit stride, no element wider than the lane, outer strides do not count. It keeps nothing from one strip to the next.
+  // One strip of scratch memory, kSlotBytes at scratch + offset: element i of the strip that is running is at + i *
+  // size.
+  // Unit stride, no element wider than the lane, outer strides do not count. It keeps nothing from one strip to the
+  // next.
   kSlot,
-  // Only for Reduce operations. inner_stride = ReduceKind * 2^32 + number of the target stream; the dtype is the lane type.
-  // rows: kSlotBytes at scratch + offset. Before each row it is filled with the identity; after the row it is reduced over
-  // all lanes, and the one value is written at the target's address for that row with p = 0 (target: kScratch or a writable
-  // kBuffer of the same dtype). columns: min(inner_tile, inner) elements at scratch + offset, filled with the identity when
+  // Only for Reduce operations. inner_stride = ReduceKind * 2^32 + number of the target stream; the dtype is the lane
+  // type.
+  // rows: kSlotBytes at scratch + offset. Before each row it is filled with the identity; after the row it is reduced
+  // over
+  // all lanes, and the one value is written at the target's address for that row with p = 0 (target: kScratch or a
+  // writable
+  // kBuffer of the same dtype). columns: min(inner_tile, inner) elements at scratch + offset, filled with the identity
+  // when
   // the task begins, accumulated at q; the second phase reads them as a kScratch stream. The target does not count.
   kAccumulator,
   // The f32 block that the tile instruction has just computed: element (row - first row of the task, p - first p of the
@@ -143,17 +156,23 @@ class Inst {
   std::int64_t tasks() const { return static_cast<std::int64_t>(words_[1]); }
   std::int64_t inner() const { return static_cast<std::int64_t>(words_[2]); }
   template <typename Fields>
-  const Fields& fields() const { return *reinterpret_cast<const Fields*>(words_ + 3); }
+  const Fields& fields() const {
+    return *reinterpret_cast<const Fields*>(words_ + 3);
+  }
   const std::int64_t* raw_fields() const { return reinterpret_cast<const std::int64_t*>(words_ + 3); }
   const std::int64_t* dims(int num_fields) const { return raw_fields() + num_fields; }
   template <typename Fields>
-  const std::int64_t* dims() const { return dims(static_cast<int>(sizeof(Fields) / sizeof(std::int64_t))); }
+  const std::int64_t* dims() const {
+    return dims(static_cast<int>(sizeof(Fields) / sizeof(std::int64_t)));
+  }
   template <typename Fields>
   const StreamHead& stream(int i) const {
     return *reinterpret_cast<const StreamHead*>(dims<Fields>() + rank() + i * (3 + rank()));
   }
   template <typename Fields>
-  const Word* phases() const { return reinterpret_cast<const Word*>(dims<Fields>() + rank() + num_streams() * (3 + rank())); }
+  const Word* phases() const {
+    return reinterpret_cast<const Word*>(dims<Fields>() + rank() + num_streams() * (3 + rank()));
+  }
   const Word* end() const { return words_ + num_words(); }
   const Word* words() const { return words_; }
 
@@ -179,7 +198,9 @@ struct Program {
 };
 
 // What the tables say, for generic readers.
-struct FieldInfo { std::string_view name, meaning; };
+struct FieldInfo {
+  std::string_view name, meaning;
+};
 struct InstInfo {
   Opcode opcode;
   std::string_view name, text, operands, meaning;
@@ -192,8 +213,11 @@ struct StripInfo {
   StripShape shape;
   std::string_view lanes, meaning;
 };
-struct PhaseInfo { PhaseOp op; std::string_view text, operands, meaning; };
-const InstInfo* find_inst(Opcode opcode);     // null: no such opcode
+struct PhaseInfo {
+  PhaseOp op;
+  std::string_view text, operands, meaning;
+};
+const InstInfo* find_inst(Opcode opcode);  // null: no such opcode
 const StripInfo* find_strip(StripOp op);
 const PhaseInfo* find_phase(PhaseOp op);
 std::span<const InstInfo> all_insts();

@@ -98,7 +98,8 @@ inline Tiling tiling_of(const Inst& inst, const GatherFields& f) {
 }
 // Scatter: a task walks the serial dims itself.
 inline Tiling tiling_of(const Inst& inst, const ScatterFields& f) {
-  return {inst.dims<ScatterFields>(), inst.rank() - static_cast<int>(f.serial), 1, 1, inst.inner(), f.inner_tile, false};
+  return {
+      inst.dims<ScatterFields>(), inst.rank() - static_cast<int>(f.serial), 1, 1, inst.inner(), f.inner_tile, false};
 }
 
 // Of instructions whose tasks are rows: the inner dim is whole.
@@ -125,6 +126,7 @@ inline Tiling tiling_of(const Inst& inst, const RandomFields& f) {
   return {inst.dims<RandomFields>(), 0, 1, 1, inst.inner(), f.inner_tile, false};
 }
 
-inline constexpr std::int64_t kMaxScratchSort = std::int64_t{1} << 16;  // elements of a row that sort holds without work memory
+inline constexpr std::int64_t kMaxScratchSort = std::int64_t{1}
+                                                << 16;  // elements of a row that sort holds without work memory
 
 }  // namespace tilewright::isa

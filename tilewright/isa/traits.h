@@ -1,4 +1,5 @@
-// BackendTraits: what the operator compiler needs to know of a machine, as numbers. The same compiler serves any of them.
+// BackendTraits: what the operator compiler needs to know of a machine, as numbers. The same compiler serves any of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,9 @@
 namespace tilewright {
 
 struct BackendTraits {
-  std::string_view name;             // "avx512", "reference"
+  std::string_view name;  // "avx512", "reference"
   std::int64_t threads = 1;
-  std::int64_t fast_bytes = 0;       // memory per core that a tile should fit (L1 + part of L2)
+  std::int64_t fast_bytes = 0;  // memory per core that a tile should fit (L1 + part of L2)
   std::int64_t l2_bytes = 0;
   std::int64_t strip_elements = 64;  // 4-byte lanes per strip
   std::int64_t vector_floats = 1;

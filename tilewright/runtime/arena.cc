@@ -7,13 +7,15 @@
 
 namespace tilewright::runtime {
 namespace {
-constexpr std::int64_t kWanted = std::int64_t{1} << 38;   // 256 GiB of address space
+constexpr std::int64_t kWanted = std::int64_t{1} << 38;  // 256 GiB of address space
 constexpr std::int64_t kLeast = std::int64_t{1} << 30;
 constexpr std::int64_t kHugePage = 2 << 20;
 std::atomic<std::int64_t> total{0};
 }  // namespace
 
-std::int64_t Arena::total_resident() { return total.load(std::memory_order_relaxed); }
+std::int64_t Arena::total_resident() {
+  return total.load(std::memory_order_relaxed);
+}
 
 void Arena::set_used(std::int64_t bytes) {
   total.fetch_add(bytes - used_, std::memory_order_relaxed);

@@ -6,7 +6,8 @@
 namespace tilewright::runtime {
 
 TensorArg TensorArg::of(const Tensor& tensor) {
-  TensorArg arg{.dtype = tensor.dtype(), .rank = static_cast<int>(tensor.rank()), .data = static_cast<std::byte*>(tensor.data())};
+  TensorArg arg{
+      .dtype = tensor.dtype(), .rank = static_cast<int>(tensor.rank()), .data = static_cast<std::byte*>(tensor.data())};
   const std::size_t rank = std::min(tensor.rank(), arg.sizes.size());  // a call refuses what has more
   std::copy_n(tensor.sizes().begin(), rank, arg.sizes.begin());
   std::copy_n(tensor.strides().begin(), rank, arg.strides.begin());

@@ -8,7 +8,9 @@
 
 namespace tilewright::runtime {
 namespace {
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
 constexpr std::uint32_t kArena = 0;
 }  // namespace
 
@@ -20,8 +22,8 @@ void BindState::reset(const Plan& plan) {
   allocator.reset();
 }
 
-Status Binder::bind(std::size_t segment, std::span<const DimValue> dims, BindState& state, std::span<const View> outputs,
-                    std::vector<isa::Word>& words) {
+Status Binder::bind(std::size_t segment, std::span<const DimValue> dims, BindState& state,
+                    std::span<const View> outputs, std::vector<isa::Word>& words) {
   dims_ = dims;
   state_ = &state;
   outputs_ = outputs;
@@ -213,10 +215,12 @@ Status Binder::bind_view(const Step& step, compiler::Emitter& out) {
 }
 
 void Binder::place_outputs(std::size_t segment) {
-  for (std::uint32_t output : plan_.segments[segment].outputs_started) state_->direct[output] = place_output(output) ? 1 : 0;
+  for (std::uint32_t output : plan_.segments[segment].outputs_started)
+    state_->direct[output] = place_output(output) ? 1 : 0;
 }
 
-// Walks from an output back through reshapes and transposes to the computed value, so that its kernel writes the output.
+// Walks from an output back through reshapes and transposes to the computed value, so that its kernel writes the
+// output.
 bool Binder::place_output(std::uint32_t output) {
   ValueId value = plan_.outputs[output].value;
   const ValueId root = plan_.values[value].root;

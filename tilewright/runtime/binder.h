@@ -1,6 +1,6 @@
 // Binder: binds one segment of a plan for known symbols: finds where every value lies, lays out the arena, encodes the
-// kernels. Order: views and lifetimes step by step, temporary memory of a kernel for that kernel alone. Deterministic: the
-// same plan, symbols and strides give the same program. One per context; nothing is allocated once it is warm.
+// kernels. Order: views and lifetimes step by step, temporary memory of a kernel for that kernel alone. Deterministic:
+// the same plan, symbols and strides give the same program. One per context; nothing is allocated once it is warm.
 #pragma once
 
 #include "tilewright/compiler/area_compiler.h"
@@ -17,10 +17,10 @@ struct Block {
 
 // Where everything lies, from segment to segment of one call.
 struct BindState {
-  std::vector<View> views;                         // by value
-  std::vector<char> placed;                        // by value: it has memory, in the arena or in an output
-  std::vector<char> direct;                        // by output: its root writes to it
-  std::vector<std::pair<ValueId, Block>> blocks;   // arena memory by root
+  std::vector<View> views;                        // by value
+  std::vector<char> placed;                       // by value: it has memory, in the arena or in an output
+  std::vector<char> direct;                       // by output: its root writes to it
+  std::vector<std::pair<ValueId, Block>> blocks;  // arena memory by root
   OffsetAllocator allocator;
 
   void reset(const Plan& plan);
@@ -30,8 +30,8 @@ class Binder {
  public:
   Binder(const Plan& plan, const BackendTraits& traits) : plan_(plan), traits_(traits) {}
 
-  // `state` holds the views of inputs, constants and dynamic values, and what earlier segments left; `outputs` the views of
-  // the graph outputs that start here (by output). Appends the program to `words`.
+  // `state` holds the views of inputs, constants and dynamic values, and what earlier segments left; `outputs` the
+  // views of the graph outputs that start here (by output). Appends the program to `words`.
   Status bind(std::size_t segment, std::span<const DimValue> dims, BindState& state, std::span<const View> outputs,
               std::vector<isa::Word>& words);
   std::int64_t scratch_bytes() const { return scratch_bytes_; }

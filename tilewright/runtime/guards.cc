@@ -7,7 +7,8 @@ using Kind = Guard::Kind;
 
 class Collector {
  public:
-  Collector(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards) : graph_(graph), dims_(dims), guards_(guards) {}
+  Collector(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards)
+      : graph_(graph), dims_(dims), guards_(guards) {}
 
   void run() {
     for (NodeId id : graph_.order()) {
@@ -33,7 +34,8 @@ class Collector {
   void add(Kind kind, Dim value, Dim bound) {
     if (kind == Kind::kAtMost) {
       if (graph_.facts.less_equal(value, bound) == Answer::kYes) return;
-    } else if (graph_.facts.same(value, bound) == Answer::kYes || (kind == Kind::kEqualOrOne && graph_.facts.is_one(value) == Answer::kYes)) {
+    } else if (graph_.facts.same(value, bound) == Answer::kYes ||
+               (kind == Kind::kEqualOrOne && graph_.facts.is_one(value) == Answer::kYes)) {
       return;
     }
     const Guard guard{kind, dims_.add(value), dims_.add(bound), name_};
@@ -45,7 +47,8 @@ class Collector {
 
   // Sizes aligned at the last axis, the last `skipped` of both left out.
   void broadcast(const Shape& from, const Shape& to, std::size_t skipped = 0) {
-    for (std::size_t i = skipped; i < from.size(); ++i) add(Kind::kEqualOrOne, from[from.size() - 1 - i], to[to.size() - 1 - i]);
+    for (std::size_t i = skipped; i < from.size(); ++i)
+      add(Kind::kEqualOrOne, from[from.size() - 1 - i], to[to.size() - 1 - i]);
   }
 
   void equal(const Shape& a, const Shape& b) {
@@ -107,7 +110,8 @@ class Collector {
       case Op::kAssign:
         return equal(shape(node.inputs[1]), shape(node.inputs[0]));
       case Op::kTopK:
-        return add(Kind::kAtMost, node.attrs.dim("k"), shape(node.inputs[0])[static_cast<std::size_t>(node.attrs.integer("axis"))]);
+        return add(Kind::kAtMost, node.attrs.dim("k"),
+                   shape(node.inputs[0])[static_cast<std::size_t>(node.attrs.integer("axis"))]);
       default:
         break;
     }
@@ -127,12 +131,16 @@ std::string_view relation(Kind kind) {
 
 }  // namespace
 
-void collect_guards(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards) { Collector(graph, dims, guards).run(); }
+void collect_guards(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards) {
+  Collector(graph, dims, guards).run();
+}
 
-Status check_guards(std::span<const Guard> guards, const DimProgram& program, std::span<const DimValue> dims, std::span<const bool> known) {
+Status check_guards(std::span<const Guard> guards, const DimProgram& program, std::span<const DimValue> dims,
+                    std::span<const bool> known) {
   for (const Guard& guard : guards) {
     const std::int64_t value = dims[guard.value].integer, bound = dims[guard.bound].integer;
-    const bool good = guard.kind == Kind::kAtMost ? value <= bound : value == bound || (guard.kind == Kind::kEqualOrOne && value == 1);
+    const bool good = guard.kind == Kind::kAtMost ? value <= bound
+                                                  : value == bound || (guard.kind == Kind::kEqualOrOne && value == 1);
     if (good) continue;
     const auto is_known = [&](DimProgram::Slot slot) {
       if (known.empty()) return true;
@@ -148,7 +156,8 @@ Status check_guards(std::span<const Guard> guards, const DimProgram& program, st
     if (!is_known(guard.value) || !is_known(guard.bound)) continue;
     const Dim what = program.dim(guard.value), limit = program.dim(guard.bound);
     return fail(ErrorKind::kShapeMismatch, "'{}': sizes do not fit: {}{}, expected {}{}{}", guard.node, what,
-                what.constant() ? "" : fmt::format(" = {}", value), relation(guard.kind), limit, limit.constant() ? "" : fmt::format(" = {}", bound));
+                what.constant() ? "" : fmt::format(" = {}", value), relation(guard.kind), limit,
+                limit.constant() ? "" : fmt::format(" = {}", bound));
   }
   return {};
 }

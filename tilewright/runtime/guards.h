@@ -1,5 +1,6 @@
-// Guards: what inference could not decide about the sizes of a graph and its kernels rely on. Checked for every call as soon
-// as the sizes are known: a size that should fit another either is that size, or the call is an error that names both.
+// Guards: what inference could not decide about the sizes of a graph and its kernels rely on. Checked for every call as
+// soon as the sizes are known: a size that should fit another either is that size, or the call is an error that names
+// both.
 #pragma once
 
 #include <string>
@@ -20,6 +21,7 @@ struct Guard {
 // Of every node in the graph and in its fused areas (other regions are graphs of plans of their own).
 void collect_guards(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards);
 // `known`: per slot, empty if all are.
-Status check_guards(std::span<const Guard> guards, const DimProgram& program, std::span<const DimValue> dims, std::span<const bool> known);
+Status check_guards(std::span<const Guard> guards, const DimProgram& program, std::span<const DimValue> dims,
+                    std::span<const bool> known);
 
 }  // namespace tilewright::runtime

@@ -1,5 +1,5 @@
-// Movement and indexing kernels against the oracle on every machine: concat, pad, update_slice, transposing copies, gathers
-// and scatters, for all dtypes, odd sizes and strided inputs.
+// Movement and indexing kernels against the oracle on every machine: concat, pad, update_slice, transposing copies,
+// gathers and scatters, for all dtypes, odd sizes and strided inputs.
 #include "tilewright/runtime/oracle_testing.h"
 
 namespace tilewright::runtime {
@@ -20,7 +20,9 @@ TEST(MovementKernels, ConcatJoinsAnyDType) {
       d = concat(c, c) axis=2
       e = concat(d, d) axis=0
       return c, e
-    )", dtype), {{{2, 3, 3}, {2, 4, 3}}, {{1, 1, 3}, {1, 1, 3}}, {{2, 0, 3}, {2, 5, 3}}, {{3, 70, 3}, {3, 61, 3}}});
+    )",
+                             dtype),
+                  {{{2, 3, 3}, {2, 4, 3}}, {{1, 1, 3}, {1, 1, 3}}, {{2, 0, 3}, {2, 5, 3}}, {{3, 70, 3}, {3, 61, 3}}});
   }
 }
 
@@ -33,7 +35,9 @@ TEST(MovementKernels, TransposingCopiesOfAnyWidth) {
       q = transpose(x) perm=[2,1,0]
       s = reshape(q) shape=[C*B*A]
       return r, s
-    )", dtype), {{{2, 3, 5}}, {{1, 64, 64}}, {{2, 67, 33}}, {{1, 129, 70}}, {{3, 1, 40}}, {{17, 4, 19}}});
+    )",
+                             dtype),
+                  {{{2, 3, 5}}, {{1, 64, 64}}, {{2, 67, 33}}, {{1, 129, 70}}, {{3, 1, 40}}, {{17, 4, 19}}});
   }
 }
 
@@ -45,7 +49,9 @@ TEST(MovementKernels, PadConstantFillsBordersAndCrops) {
       p = pad(x, v) low=[1,2] high=[0,3]
       q = pad(x) low=[-1,4] high=[2,-1]
       return p, q
-    )", dtype), {{{2, 3}, {}}, {{1, 1}, {}}, {{40, 33}, {}}});
+    )",
+                             dtype),
+                  {{{2, 3}, {}}, {{1, 1}, {}}, {{40, 33}, {}}});
   }
 }
 
@@ -56,11 +62,13 @@ TEST(MovementKernels, PadReflectReplicateCircular) {
     q = pad(x) low=[1,2,4] high=[2,0,5] mode=replicate
     r = pad(x) low=[0,2,3] high=[1,1,0] mode=circular
     return p, q, r
-  )", {{{2, 3, 4}}, {{1, 5, 7}}, {{3, 40, 33}}});
+  )",
+                {{{2, 3, 4}}, {{1, 5, 7}}, {{3, 40, 33}}});
 }
 
 TEST(MovementKernels, APadThatDoesNotFitNamesTheAxis) {
-  EXPECT_EQ(run_error("x: f32[A]\np = pad(x) low=[3] high=[0] mode=reflect\nreturn p", {testing::random_tensor(DType::kF32, {3}, 1)}),
+  EXPECT_EQ(run_error("x: f32[A]\np = pad(x) low=[3] high=[0] mode=reflect\nreturn p",
+                      {testing::random_tensor(DType::kF32, {3}, 1)}),
             "p: a 'reflect' pad of 3 does not fit axis 0 of size 3");
 }
 
@@ -71,7 +79,9 @@ TEST(MovementKernels, UpdateSliceReplacesWithSteps) {
       y: DTYPE[B, 4]
       u = update_slice(x, y) start=[1,1] step=[1,2]
       return u
-    )", dtype), {{{5, 9}, {4, 4}}, {{3, 9}, {1, 4}}, {{60, 9}, {50, 4}}});
+    )",
+                             dtype),
+                  {{{5, 9}, {4, 4}}, {{3, 9}, {1, 4}}, {{60, 9}, {50, 4}}});
   }
 }
 
@@ -86,7 +96,9 @@ TEST(IndexKernels, GatherRowsOfATable) {
       t = transpose(x) perm=[1,0]
       s = gather(t, i) axis=1
       return r, c, s
-    )", dtype), {{{6, 7}, {2, 3}, {3}}, {{30, 64}, {5, 11}, {11}}, {{9, 6}, {1, 1}, {1}}, {{6, 300}, {0, 4}, {4}}});
+    )",
+                             dtype),
+                  {{{6, 7}, {2, 3}, {3}}, {{30, 64}, {5, 11}, {11}}, {{9, 6}, {1, 1}, {1}}, {{6, 300}, {0, 4}, {4}}});
   }
 }
 
@@ -96,7 +108,8 @@ TEST(IndexKernels, GatherByAScalarDropsTheAxis) {
     i: i64[]
     g = gather(x, i) axis=1
     return g
-  )", {{{2, 6, 5}, {}}, {{1, 8, 1}, {}}});
+  )",
+                {{{2, 6, 5}, {}}, {{1, 8, 1}, {}}});
 }
 
 TEST(IndexKernels, GatherElements) {
@@ -107,7 +120,8 @@ TEST(IndexKernels, GatherElements) {
     g = gather_elements(x, i) axis=1
     h = gather_elements(x, j) axis=2
     return g, h
-  )", {{{2, 8, 6}, {2, 5, 6}, {2, 8, 3}}, {{1, 8, 9}, {1, 1, 9}, {1, 8, 70}}});
+  )",
+                {{{2, 8, 6}, {2, 5, 6}, {2, 8, 3}}, {{1, 8, 9}, {1, 1, 9}, {1, 8, 70}}});
 }
 
 TEST(IndexKernels, IndexBySeveralTensors) {
@@ -120,7 +134,8 @@ TEST(IndexKernels, IndexBySeveralTensors) {
     r = index(x, j) axes=[1]
     s = index(x, i, j) axes=[1,3]
     return p, q, r, s
-  )", {{{7, 8, 2, 9}, {3, 1}, {4}}, {{7, 8, 5, 9}, {1, 1}, {1}}, {{7, 8, 1, 9}, {5, 1}, {30}}});
+  )",
+                {{{7, 8, 2, 9}, {3, 1}, {4}}, {{7, 8, 5, 9}, {1, 1}, {1}}, {{7, 8, 1, 9}, {5, 1}, {30}}});
 }
 
 TEST(IndexKernels, IndexPutReplacesAndAccumulates) {
@@ -138,7 +153,9 @@ TEST(IndexKernels, IndexPutReplacesAndAccumulates) {
       g = gather(v, j) axis=1
       e = gather(g, j) axis=0
       return p, q, r
-    )", dtype), {{{9, 6}, {7, 6}, {6}, {7}, {7}}, {{9, 40}, {50, 40}, {40}, {50}, {50}}}, tolerance);
+    )",
+                             dtype),
+                  {{{9, 6}, {7, 6}, {6}, {7}, {7}}, {{9, 40}, {50, 40}, {40}, {50}, {50}}}, tolerance);
   }
 }
 
@@ -150,7 +167,8 @@ TEST(IndexKernels, IndexPutOnOneDimension) {
     p = index_put(x, v, i) axes=[0]
     q = index_put(x, v, i) axes=[0] accumulate=1
     return p, q
-  )", {{{6}, {3, 4}, {3, 4}}, {{300}, {20, 30}, {20, 30}}}, 1e-5);
+  )",
+                {{{6}, {3, 4}, {3, 4}}, {{300}, {20, 30}, {20, 30}}}, 1e-5);
 }
 
 TEST(IndexKernels, ScatterElementsReduces) {
@@ -165,7 +183,10 @@ TEST(IndexKernels, ScatterElementsReduces) {
         p = scatter_elements(x, i, u) axis=0 reduce={0}
         q = scatter_elements(x, i, u) axis=1 reduce={0}
         return p, q
-      )", reduce), dtype), {{{8, 7}, {5, 4}, {5, 4}}, {{9, 7}, {9, 7}, {9, 7}}}, tolerance);
+      )",
+                                           reduce),
+                               dtype),
+                    {{{8, 7}, {5, 4}, {5, 4}}, {{9, 7}, {9, 7}, {9, 7}}}, tolerance);
     }
   }
 }
@@ -174,7 +195,8 @@ TEST(IndexKernels, AnIndexOutOfRangeIsNamed) {
   const Tensor x = testing::random_tensor(DType::kF32, {5, 3}, 1);
   const std::int64_t bad[] = {1, 7};
   const std::int64_t low[] = {-6, 0};
-  EXPECT_EQ(run_error("x: f32[V, D]\ni: i64[N]\ng = gather(x, i) axis=0\nreturn g", {x, Tensor::from<std::int64_t>({2}, bad)}),
+  EXPECT_EQ(run_error("x: f32[V, D]\ni: i64[N]\ng = gather(x, i) axis=0\nreturn g",
+                      {x, Tensor::from<std::int64_t>({2}, bad)}),
             "gather: index 7 is out of range for an axis of size 5");
   EXPECT_EQ(run_error("x: f32[V, D]\ni: i64[N]\nv: f32[N, D]\ng = index_put(x, v, i) axes=[0]\nreturn g",
                       {x, Tensor::from<std::int64_t>({2}, low), testing::random_tensor(DType::kF32, {2, 3}, 1)}),

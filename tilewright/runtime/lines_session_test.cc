@@ -11,7 +11,9 @@ using testing::random_tensor;
 using testing::run_error;
 using testing::with_dtype;
 
-double tolerance_of(DType dtype) { return dtype == DType::kBF16 ? 2e-2 : dtype == DType::kF16 ? 2e-3 : dtype == DType::kF32 ? 1e-5 : 1e-12; }
+double tolerance_of(DType dtype) {
+  return dtype == DType::kBF16 ? 2e-2 : dtype == DType::kF16 ? 2e-3 : dtype == DType::kF32 ? 1e-5 : 1e-12;
+}
 
 TEST(ScanKernels, CumulativeSumsAndProducts) {
   for (DType dtype : kAllDTypes) {
@@ -25,7 +27,9 @@ TEST(ScanKernels, CumulativeSumsAndProducts) {
       t = transpose(x) perm=[2,0,1]
       f = cumsum(t) axis=0
       return a, b, c, d, e, f
-    )", dtype), {{{2, 3, 5}}, {{1, 1, 1}}, {{3, 4, 70}}, {{2, 70, 3}}, {{0, 2, 3}}}, tolerance_of(dtype));
+    )",
+                             dtype),
+                  {{{2, 3, 5}}, {{1, 1, 1}}, {{3, 4, 70}}, {{2, 70, 3}}, {{0, 2, 3}}}, tolerance_of(dtype));
   }
 }
 
@@ -40,7 +44,9 @@ TEST(ScanKernels, RunningExtremesAndPositions) {
       a, i = cummax(x) axis=1
       b, j = cummin(x) axis=0
       return a, i, b, j
-    )", dtype), {{{2, 3}}, {{1, 1}}, {{70, 9}}, {{5, 600}}});
+    )",
+                             dtype),
+                  {{{2, 3}}, {{1, 1}}, {{70, 9}}, {{5, 600}}});
   }
 }
 
@@ -50,7 +56,8 @@ Tensor with_nans(Tensor x) {
 }
 
 TEST(OrderKernels, NanIsLargestAndStays) {
-  expect_oracle_on(R"(
+  expect_oracle_on(
+      R"(
     x: f32[A, B]
     a, i = cummax(x) axis=1
     b, j = cummin(x) axis=0
@@ -61,7 +68,8 @@ TEST(OrderKernels, NanIsLargestAndStays) {
     g, m = topk(x) axis=1 k=2
     h, n = topk(x) axis=1 k=3 largest=0
     return a, i, b, j, c, k, d, l, e, f, g, m, h, n
-  )", {{with_nans(random_tensor(DType::kF32, {4, 9}, 1))}, {with_nans(random_tensor(DType::kF32, {3, 400}, 2))}}, 0);
+  )",
+      {{with_nans(random_tensor(DType::kF32, {4, 9}, 1))}, {with_nans(random_tensor(DType::kF32, {3, 400}, 2))}}, 0);
 }
 
 TEST(OrderKernels, ArgMaxOfEveryDTypeAndAxis) {
@@ -73,7 +81,9 @@ TEST(OrderKernels, ArgMaxOfEveryDTypeAndAxis) {
       c = argmin(x) axis=0 last=1
       d = argmin(x) axis=2 keepdim=1 last=1
       return a, b, c, d
-    )", dtype), {{{2, 3, 5}}, {{1, 1, 1}}, {{3, 4, 70}}, {{2, 70, 3}}, {{1, 3, 1500}}});
+    )",
+                             dtype),
+                  {{{2, 3, 5}}, {{1, 1, 1}}, {{3, 4, 70}}, {{2, 70, 3}}, {{1, 3, 1500}}});
   }
 }
 
@@ -84,7 +94,9 @@ TEST(OrderKernels, SortIsStable) {
       a, i = sort(x) axis=1
       b, j = sort(x) axis=0 descending=1
       return a, i, b, j
-    )", dtype), {{{2, 3}}, {{1, 1}}, {{70, 9}}, {{3, 1000}}, {{2, 0}}});
+    )",
+                             dtype),
+                  {{{2, 3}}, {{1, 1}}, {{70, 9}}, {{3, 1000}}, {{2, 0}}});
   }
 }
 
@@ -101,7 +113,9 @@ TEST(OrderKernels, TopKByHeapAndBySort) {
       b, j = topk(x) axis=1 k=7
       c, l = topk(x) axis=0 k=A largest=0
       return a, i, b, j, c, l
-    )", dtype), {{{2, 9}}, {{1, 7}}, {{4, 500}}, {{300, 8}}});
+    )",
+                             dtype),
+                  {{{2, 9}}, {{1, 7}}, {{4, 500}}, {{300, 8}}});
   }
 }
 
@@ -118,7 +132,9 @@ TEST(LateKernels, NonZeroOfEveryDType) {
       t = transpose(x) perm=[1,0,2]
       q = nonzero(t) count=u1
       return p, q
-    )", dtype), {{{2, 3, 5}}, {{1, 1, 1}}, {{4, 9, 33}}, {{2, 0, 3}}});
+    )",
+                             dtype),
+                  {{{2, 3, 5}}, {{1, 1, 1}}, {{4, 9, 33}}, {{2, 0, 3}}});
   }
 }
 
@@ -129,10 +145,14 @@ TEST(RandomKernels, NumbersEqualTheOracle) {
       a = random(k) dtype={0} shape=[3, 70]
       b = random(k) dtype={0} shape=[5001] distribution=normal
       return a, b
-    )", dtype), {{{2}}}, 1e-6);
+    )",
+                              dtype),
+                  {{{2}}}, 1e-6);
   }
-  expect_oracle("k: i64[2]\na = random(k) dtype=i32 shape=[70] distribution=bits\nb = random(k) dtype=i64 shape=[71] distribution=bits\nreturn a, b",
-                {{{2}}});
+  expect_oracle(
+      "k: i64[2]\na = random(k) dtype=i32 shape=[70] distribution=bits\nb = random(k) dtype=i64 shape=[71] "
+      "distribution=bits\nreturn a, b",
+      {{{2}}});
 }
 
 TEST(MatMulKernels, DTypesThatTheFuserLeavesAlone) {
@@ -147,7 +167,12 @@ TEST(MatMulKernels, DTypesThatTheFuserLeavesAlone) {
       s = transpose(x) perm=[0,2,1]
       r = matmul(t, s)
       return p, q, r
-    )", dtype), {{{2, 3, 5}, {5, 7}, {3, 2, 5, 7}}, {{1, 1, 1}, {1, 1}, {1, 1, 1, 1}}, {{1, 40, 70}, {70, 65}, {2, 1, 70, 65}}, {{2, 3, 0}, {0, 4}, {1, 2, 0, 4}}},
+    )",
+                             dtype),
+                  {{{2, 3, 5}, {5, 7}, {3, 2, 5, 7}},
+                   {{1, 1, 1}, {1, 1}, {1, 1, 1, 1}},
+                   {{1, 40, 70}, {70, 65}, {2, 1, 70, 65}},
+                   {{2, 3, 0}, {0, 4}, {1, 2, 0, 4}}},
                   1e-12);
   }
 }

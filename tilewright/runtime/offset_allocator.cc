@@ -30,7 +30,8 @@ std::int64_t OffsetAllocator::allocate(std::int64_t bytes) {
 
 void OffsetAllocator::release(std::int64_t offset, std::int64_t bytes) {
   bytes = std::max<std::int64_t>(rounded(bytes), kAlignment);
-  auto next = std::lower_bound(holes_.begin(), holes_.end(), offset, [](const Hole& hole, std::int64_t o) { return hole.offset < o; });
+  auto next = std::lower_bound(holes_.begin(), holes_.end(), offset,
+                               [](const Hole& hole, std::int64_t o) { return hole.offset < o; });
   const bool joins_next = next != holes_.end() && offset + bytes == next->offset;
   const bool joins_previous = next != holes_.begin() && (next - 1)->offset + (next - 1)->bytes == offset;
   if (joins_previous && joins_next) {

@@ -1,5 +1,5 @@
-// Places blocks in an address range that is only numbers: best fit among the holes, else at the end. Used at bind time to lay
-// out the arena; the same requests give the same offsets. Nothing is allocated once the hole list is warm.
+// Places blocks in an address range that is only numbers: best fit among the holes, else at the end. Used at bind time
+// to lay out the arena; the same requests give the same offsets. Nothing is allocated once the hole list is warm.
 #pragma once
 
 #include <cstdint>

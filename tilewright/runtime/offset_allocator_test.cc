@@ -63,7 +63,9 @@ TEST(OffsetAllocator, LiveBlocksNeverOverlap) {
       const std::int64_t offset = allocator.allocate(bytes);
       ASSERT_LE(offset + bytes, allocator.end());
       for (const Live& other : live) {
-        ASSERT_TRUE(offset + bytes <= other.offset || other.offset + other.bytes <= offset || bytes == 0 || other.bytes == 0) << "round " << round;
+        ASSERT_TRUE(offset + bytes <= other.offset || other.offset + other.bytes <= offset || bytes == 0 ||
+                    other.bytes == 0)
+            << "round " << round;
       }
       live.push_back({offset, bytes});
     }

@@ -15,7 +15,8 @@ namespace tilewright::runtime::testing {
 
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
-// Floats in [-2, 2), integers in [-5, 5] (unsigned and bool from 0). Every seventh float is a small integer, so that ties occur.
+// Floats in [-2, 2), integers in [-5, 5] (unsigned and bool from 0). Every seventh float is a small integer, so that
+// ties occur.
 inline Tensor random_tensor(DType dtype, std::vector<std::int64_t> sizes, std::uint32_t seed) {
   Tensor out(dtype, std::move(sizes));
   std::mt19937 engine(seed);
@@ -109,7 +110,8 @@ inline void expect_oracle(std::string_view text, const std::vector<Shapes>& shap
   for (const Shapes& sizes : shapes) {
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      inputs.push_back(random_tensor((*graph)->type((*graph)->inputs()[i]).dtype, sizes[i], static_cast<std::uint32_t>(i + 1)));
+      inputs.push_back(
+          random_tensor((*graph)->type((*graph)->inputs()[i]).dtype, sizes[i], static_cast<std::uint32_t>(i + 1)));
     }
     calls.push_back(std::move(inputs));
   }

@@ -62,7 +62,8 @@ class PlanBuilder {
     for (ValueId id = 0; id < graph_->num_values(); ++id) {
       const TensorType& type = graph_->type(id);
       if (type.shape.size() <= compiler::kMaxTensorRank) continue;
-      return fail(ErrorKind::kUnsupported, "'{}': rank {}, at most {} is supported", graph_->value(id).name, type.shape.size(), compiler::kMaxTensorRank);
+      return fail(ErrorKind::kUnsupported, "'{}': rank {}, at most {} is supported", graph_->value(id).name,
+                  type.shape.size(), compiler::kMaxTensorRank);
     }
     return {};
   }
@@ -194,7 +195,11 @@ class PlanBuilder {
     const auto count = static_cast<ValueId>(plan_->values.size());
     plan_->values.push_back({.dtype = DType::kI64, .root = count});
     const Slot symbol = plan_->dims.add(node.attrs.dim("count"));
-    Step counting{.kind = StepKind::kKernel, .op = node.op, .inputs = step.inputs, .outputs = {count}, .counts = true,
+    Step counting{.kind = StepKind::kKernel,
+                  .op = node.op,
+                  .inputs = step.inputs,
+                  .outputs = {count},
+                  .counts = true,
                   .name = step.name};
     Step reading{.kind = StepKind::kReadCount, .op = node.op, .inputs = {count}, .late = {symbol}, .name = step.name};
     step.kind = StepKind::kKernel;
@@ -281,7 +286,8 @@ class PlanBuilder {
     }
   }
 
-  // A computed value that only one transpose reads is stored in the order of the transposed one, if its last axis stays.
+  // A computed value that only one transpose reads is stored in the order of the transposed one, if its last axis
+  // stays.
   void find_storage_orders() {
     const auto users = graph_->users();
     for (NodeId id : graph_->order()) {
@@ -289,7 +295,8 @@ class PlanBuilder {
       if (node.op != Op::kTranspose) continue;
       const ValueId value = node.inputs[0];
       const Ints& perm = node.attrs.ints("perm");
-      const bool is_output = std::find(graph_->outputs().begin(), graph_->outputs().end(), value) != graph_->outputs().end();
+      const bool is_output =
+          std::find(graph_->outputs().begin(), graph_->outputs().end(), value) != graph_->outputs().end();
       if (plan_->values[value].origin != Origin::kComputed || users[value].size() != 1 || is_output) continue;
       if (perm.empty() || perm.back() + 1 != static_cast<std::int64_t>(perm.size())) continue;
       plan_->values[value].order.assign(perm.begin(), perm.end());
@@ -346,13 +353,16 @@ class PlanBuilder {
     for (std::size_t s = 0; s < plan_->segments.size(); ++s) {
       for (std::size_t i = plan_->segments[s].begin; i < plan_->segments[s].end; ++i) {
         const auto& outputs = plan_->steps[i].outputs;
-        if (plan_->values[root].origin == Origin::kComputed && std::find(outputs.begin(), outputs.end(), root) != outputs.end()) return s;
+        if (plan_->values[root].origin == Origin::kComputed &&
+            std::find(outputs.begin(), outputs.end(), root) != outputs.end())
+          return s;
       }
     }
     return plan_->segments.size() - 1;
   }
 
-  // What may lie in the arena: computed values, and the copies that reshapes make. A copy lives as long as its own readers.
+  // What may lie in the arena: computed values, and the copies that reshapes make. A copy lives as long as its own
+  // readers.
   bool may_be_stored(ValueId value) const {
     const PlanValue& info = plan_->values[value];
     if (info.origin == Origin::kComputed) return true;

@@ -1,6 +1,7 @@
 // Plan: an optimised graph made ready to be bound again and again. Immutable after build, shared by threads.
-// Steps run in order. Encodable steps (areas, kernels, views) between two host steps form a segment: it is bound and encoded
-// as one program once the symbols it needs are known. Host steps (branches, loops, late sizes, host calls) run between.
+// Steps run in order. Encodable steps (areas, kernels, views) between two host steps form a segment: it is bound and
+// encoded as one program once the symbols it needs are known. Host steps (branches, loops, late sizes, host calls) run
+// between.
 #pragma once
 
 #include <memory>
@@ -16,9 +17,18 @@ using Slot = DimProgram::Slot;
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
 enum class StepKind : std::uint8_t {
-  kArea, kKernel, kView,                                         // encodable
-  kItem, kReadCount, kHostCall, kIf, kWhile, kCall, kAssert, kUnique,  // on the host
-  kAssign,                                                       // encodable, after everything else
+  kArea,
+  kKernel,
+  kView,  // encodable
+  kItem,
+  kReadCount,
+  kHostCall,
+  kIf,
+  kWhile,
+  kCall,
+  kAssert,
+  kUnique,  // on the host
+  kAssign,  // encodable, after everything else
 };
 
 struct PlanAttr {
@@ -37,19 +47,19 @@ struct Step {
   Op op;
   std::vector<ValueId> inputs, outputs;
   std::vector<PlanAttr> attrs;
-  std::uint32_t area = kNone;                 // kArea: index in areas
-  std::uint32_t pack = kNone;                 // contraction: index in packs of its right operand
+  std::uint32_t area = kNone;  // kArea: index in areas
+  std::uint32_t pack = kNone;  // contraction: index in packs of its right operand
   std::vector<std::unique_ptr<Plan>> regions;
-  std::vector<std::vector<ValueId>> captures; // per region: outer values, in the order of its captures
-  std::vector<Slot> late;                     // symbols this step binds
-  std::int64_t target = 0;                    // kHostCall
-  bool counts = false;                        // kKernel of a late-sized op: the first half, which counts
-  std::string name;                           // for messages
-  std::vector<ValueId> released;              // storage (computed values, copies of reshapes) whose last reader this step is
+  std::vector<std::vector<ValueId>> captures;  // per region: outer values, in the order of its captures
+  std::vector<Slot> late;                      // symbols this step binds
+  std::int64_t target = 0;                     // kHostCall
+  bool counts = false;                         // kKernel of a late-sized op: the first half, which counts
+  std::string name;                            // for messages
+  std::vector<ValueId> released;  // storage (computed values, copies of reshapes) whose last reader this step is
 };
 
 struct Segment {
-  std::size_t begin, end;        // steps
+  std::size_t begin, end;                      // steps
   std::vector<std::uint32_t> outputs_started;  // outputs whose memory must be known when it is bound
 };
 
@@ -60,28 +70,28 @@ struct PlanValue {
   DType dtype;
   std::vector<Slot> sizes;
   Origin origin = Origin::kComputed;
-  ValueId root = 0;              // the value whose storage this one is (part of)
-  std::uint32_t buffer = 0;      // inputs, constants, dynamic values
+  ValueId root = 0;                // the value whose storage this one is (part of)
+  std::uint32_t buffer = 0;        // inputs, constants, dynamic values
   std::vector<std::int8_t> order;  // storage order of axes if not row-major: outermost first
 };
 
 struct PackPlan {
-  ValueId value;                 // the packed operand [.., k, n], a view of a weight or a constant
-  ValueId root;                  // the weight input or constant itself
+  ValueId value;  // the packed operand [.., k, n], a view of a weight or a constant
+  ValueId root;   // the weight input or constant itself
   std::uint32_t buffer;
 };
 
 struct PlanOutput {
   ValueId value;
-  std::vector<Slot> strides;     // in elements; empty: row-major
+  std::vector<Slot> strides;  // in elements; empty: row-major
   std::uint32_t buffer;
 };
 
 struct PlanOptions {
   bool pack_weights = true;
-  std::int64_t panel = 0;                       // width of packed panels; 0: never pack
-  std::vector<std::vector<Dim>> output_strides; // per output, empty: row-major
-  const Graph* source = nullptr;                // what the passes were given: its sizes are guarded, not those they left
+  std::int64_t panel = 0;                        // width of packed panels; 0: never pack
+  std::vector<std::vector<Dim>> output_strides;  // per output, empty: row-major
+  const Graph* source = nullptr;  // what the passes were given: its sizes are guarded, not those they left
 };
 
 struct Plan {
@@ -92,18 +102,19 @@ struct Plan {
   std::vector<Segment> segments;
   std::vector<compiler::Area> areas;
   std::vector<PackPlan> packs;
-  std::vector<ValueId> inputs;          // graph inputs, then captures
+  std::vector<ValueId> inputs;  // graph inputs, then captures
   std::size_t num_graph_inputs = 0;
   std::vector<PlanOutput> outputs;
   std::vector<std::pair<std::uint32_t, Tensor>> constants;  // buffer, value
   std::vector<Guard> guards;
-  std::vector<Slot> scalar_slots;       // of graph.scalar_inputs(), in order
-  std::vector<Slot> symbol_slots;       // every symbol in dims
-  std::vector<bool> late_slots;         // per slot: depends on a late symbol
+  std::vector<Slot> scalar_slots;  // of graph.scalar_inputs(), in order
+  std::vector<Slot> symbol_slots;  // every symbol in dims
+  std::vector<bool> late_slots;    // per slot: depends on a late symbol
   bool has_late = false;
-  bool outer_symbols = false;           // of a region: some symbols are bound by the graph around it
-  std::vector<Slot> outer_slots;        // of a region: per entry of symbol_slots, the slot of the same symbol in the outer plan
-  std::uint32_t num_buffers = 1;        // buffer 0 is the arena
+  bool outer_symbols = false;  // of a region: some symbols are bound by the graph around it
+  std::vector<Slot>
+      outer_slots;  // of a region: per entry of symbol_slots, the slot of the same symbol in the outer plan
+  std::uint32_t num_buffers = 1;  // buffer 0 is the arena
 };
 
 // Lowers an optimised graph (after passes::run_pipeline).

@@ -16,7 +16,9 @@ std::int64_t BoundSegment::bytes() const {
   return total;
 }
 
-ProgramCache::~ProgramCache() { clear(); }
+ProgramCache::~ProgramCache() {
+  clear();
+}
 
 std::size_t ProgramCache::Hash::operator()(const Key& key) const {
   std::uint64_t hash = 0x9e3779b97f4a7c15u;

@@ -1,5 +1,5 @@
-// ProgramCache: bound segments by what they depend on, least recently used out first, bounded in bytes. Correctness never
-// depends on it. Thread-safe; entries stay alive while a call uses them.
+// ProgramCache: bound segments by what they depend on, least recently used out first, bounded in bytes. Correctness
+// never depends on it. Thread-safe; entries stay alive while a call uses them.
 #pragma once
 
 #include <list>

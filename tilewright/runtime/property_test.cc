@@ -4,7 +4,7 @@
 #include <set>
 
 #include "tilewright/graph/eval/eval.h"
-#include "tilewright/runtime/random_program.h"
+#include "tilewright/runtime/random_program_rows.h"
 #include "tilewright/runtime/session.h"
 #include "tilewright/vm/cpu/machine.h"
 #include "tilewright/vm/cpu/pool.h"
@@ -41,7 +41,8 @@ std::int64_t evaluate(Dim dim, const Binding& binding) {
   DimProgram program;
   const DimProgram::Slot slot = program.add(dim);
   std::vector<DimValue> values(program.size());
-  for (DimProgram::Slot symbol : program.symbol_slots()) values[symbol].integer = binding.sizes.at(program.dim(symbol).name());
+  for (DimProgram::Slot symbol : program.symbol_slots())
+    values[symbol].integer = binding.sizes.at(program.dim(symbol).name());
   return program.run(values).ok() ? values[slot].integer : 1;  // sizes that do not broadcast: the call is an error
 }
 
@@ -55,7 +56,8 @@ std::int64_t largest(const Graph& graph, const Binding& binding) {
       DimProgram program;
       const DimProgram::Slot slot = program.add(dim);
       std::vector<DimValue> values(program.size());
-      for (DimProgram::Slot symbol : program.symbol_slots()) values[symbol].integer = binding.sizes.at(program.dim(symbol).name());
+      for (DimProgram::Slot symbol : program.symbol_slots())
+        values[symbol].integer = binding.sizes.at(program.dim(symbol).name());
       count *= program.run(values).ok() ? std::max<std::int64_t>(values[slot].integer, 1) : 1;
     }
     most = std::max(most, count);
@@ -72,7 +74,9 @@ Binding random_binding(Random& random, const RandomProgram& program, std::int64_
   do {
     const std::int64_t common = kSizes[below(random, limit)];
     for (const char* name : {"a", "b", "c"}) {
-      out.sizes[name] = manner == 0 || (manner == 1 && below(random, 2) == 0) ? common : manner == 1 ? 1 : kSizes[below(random, limit)];
+      out.sizes[name] = manner == 0 || (manner == 1 && below(random, 2) == 0) ? common
+                        : manner == 1                                         ? 1
+                                                                              : kSizes[below(random, limit)];
     }
     limit = std::max<std::int64_t>(limit - 1, 2);
     out.sizes["k"] = below(random, 7) - 3;
@@ -97,7 +101,8 @@ std::vector<Tensor> clones(const std::vector<Tensor>& tensors) {
 }
 
 std::string describe(const Binding& binding) {
-  std::string text = fmt::format("a={} b={} c={} k={} f={}", binding.sizes.at("a"), binding.sizes.at("b"), binding.sizes.at("c"), binding.scalars[0].integer, binding.scalars[1].real);
+  std::string text = fmt::format("a={} b={} c={} k={} f={}", binding.sizes.at("a"), binding.sizes.at("b"),
+                                 binding.sizes.at("c"), binding.scalars[0].integer, binding.scalars[1].real);
   for (const Tensor& input : binding.inputs) {
     text += "; sizes";
     for (std::int64_t size : input.sizes()) text += fmt::format(" {}", size);
@@ -159,7 +164,9 @@ bool check_program(std::uint64_t seed, int& failures) {
     const auto want = eval(*live, want_inputs, binding.options);
     for (std::size_t s = 0; s < sessions.size(); ++s) {
       const std::string text = compare(program, binding, want, want_inputs, *sessions[s]);
-      EXPECT_EQ(text, "") << "seed " << seed << ", session " << s << ", call " << call << ", " << describe(binding) << "\n" << print(program.graph());
+      EXPECT_EQ(text, "") << "seed " << seed << ", session " << s << ", call " << call << ", " << describe(binding)
+                          << "\n"
+                          << print(program.graph());
       if (!text.empty()) return ++failures, true;
     }
   }
@@ -198,7 +205,8 @@ TEST(Property, AProgramOfAWarmSessionEqualsAFreshOne) {
       ASSERT_EQ(one.ok(), other.ok());
       if (!one.ok()) continue;
       ASSERT_EQ(one->size(), other->size());
-      for (std::size_t i = 0; i < one->size(); ++i) ASSERT_EQ((*one)[i].words, (*other)[i].words) << "seed " << seed << ", call " << call;
+      for (std::size_t i = 0; i < one->size(); ++i)
+        ASSERT_EQ((*one)[i].words, (*other)[i].words) << "seed " << seed << ", call " << call;
     }
   }
 }
@@ -216,13 +224,15 @@ constexpr std::string_view kRowGraph = R"(
   )";
 
 bool same_bytes(const Tensor& a, const Tensor& b) {
-  return a.bytes() == b.bytes() && (a.bytes() == 0 || std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0);
+  return a.bytes() == b.bytes() &&
+         (a.bytes() == 0 || std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0);
 }
 
 Tensor rows(const Tensor& x, std::int64_t first, std::int64_t count) {
   std::vector<std::int64_t> sizes(x.sizes().begin(), x.sizes().end());
   sizes[0] = count;
-  return Tensor(x.dtype(), sizes, {x.strides().begin(), x.strides().end()}, x.data_as<std::byte>() + first * x.strides()[0] * byte_size(x.dtype()), x.owner());
+  return Tensor(x.dtype(), sizes, {x.strides().begin(), x.strides().end()},
+                x.data_as<std::byte>() + first * x.strides()[0] * byte_size(x.dtype()), x.owner());
 }
 
 TEST(Property, ARowDoesNotDependOnItsBatch) {
@@ -233,7 +243,8 @@ TEST(Property, ARowDoesNotDependOnItsBatch) {
     options.machine = machine.get();
     auto session = Session::compile(std::move(*graph), options);
     ASSERT_TRUE(session.ok()) << session.error().message;
-    const Tensor x = random_tensor(random, DType::kF32, {37, 173}, Layout::kContiguous), w = random_tensor(random, DType::kF32, {173, 65}, Layout::kContiguous),
+    const Tensor x = random_tensor(random, DType::kF32, {37, 173}, Layout::kContiguous),
+                 w = random_tensor(random, DType::kF32, {173, 65}, Layout::kContiguous),
                  g = random_tensor(random, DType::kF32, {173}, Layout::kContiguous);
     const auto all = (*session)->run(std::vector<Tensor>{x, w, g});
     ASSERT_TRUE(all.ok()) << all.error().message;
@@ -241,7 +252,8 @@ TEST(Property, ARowDoesNotDependOnItsBatch) {
       const auto some = (*session)->run(std::vector<Tensor>{rows(x, 1, count), w, g});
       ASSERT_TRUE(some.ok());
       for (std::size_t i = 0; i < all->size(); ++i) {
-        EXPECT_TRUE(same_bytes((*some)[i], rows((*all)[i], 1, count))) << machine->traits().name << ", output " << i << ", " << count << " rows";
+        EXPECT_TRUE(same_bytes((*some)[i], rows((*all)[i], 1, count)))
+            << machine->traits().name << ", output " << i << ", " << count << " rows";
       }
     }
   }
@@ -249,7 +261,8 @@ TEST(Property, ARowDoesNotDependOnItsBatch) {
 
 TEST(Property, ResultsDoNotDependOnTheNumberOfThreads) {
   Random random(4);
-  const Tensor x = random_tensor(random, DType::kF32, {700, 173}, Layout::kContiguous), w = random_tensor(random, DType::kF32, {173, 65}, Layout::kContiguous),
+  const Tensor x = random_tensor(random, DType::kF32, {700, 173}, Layout::kContiguous),
+               w = random_tensor(random, DType::kF32, {173, 65}, Layout::kContiguous),
                g = random_tensor(random, DType::kF32, {173}, Layout::kContiguous);
   const int before = vm::cpu::num_threads();
   for (std::string_view level : vm::cpu_levels()) {
@@ -267,7 +280,8 @@ TEST(Property, ResultsDoNotDependOnTheNumberOfThreads) {
       results.push_back(std::move(*result));
     }
     for (std::size_t i = 0; i < results[0].size(); ++i) {
-      EXPECT_TRUE(same_bytes(results[0][i], results[1][i]) && same_bytes(results[0][i], results[2][i])) << level << ", output " << i;
+      EXPECT_TRUE(same_bytes(results[0][i], results[1][i]) && same_bytes(results[0][i], results[2][i]))
+          << level << ", output " << i;
     }
   }
   vm::cpu::set_num_threads(before);

@@ -1,6 +1,7 @@
-// Random runnable graphs for property tests. Every value carries bounds: its largest magnitude, the error that a machine may
-// make (from the conditioning of the ops before it), and how many bits it takes exactly. So what jumps (comparisons,
-// rounding, casts to integers) is only applied to values on which all machines agree, and a tolerance follows for each output.
+// Random runnable graphs for property tests. Every value carries bounds: its largest magnitude, the error that a
+// machine may make (from the conditioning of the ops before it), and how many bits it takes exactly. So what jumps
+// (comparisons, rounding, casts to integers) is only applied to values on which all machines agree, and a tolerance
+// follows for each output.
 #pragma once
 
 #include <algorithm>
@@ -22,20 +23,26 @@ class RandomProgram {
   static constexpr double kUnknown = 1e30;  // an integer that may have wrapped
 
   RandomProgram(std::uint64_t seed, std::int64_t most_elements)
-      : random_(seed), most_elements_(static_cast<double>(most_elements)), graph_(std::make_unique<Graph>()), builder_(*graph_) {
+      : random_(seed),
+        most_elements_(static_cast<double>(most_elements)),
+        graph_(std::make_unique<Graph>()),
+        builder_(*graph_) {
     graph_->add_scalar_input(Dim::symbol("k"));
     graph_->add_scalar_input(Dim::float_symbol("f"));
     for (const char* name : {"a", "b", "c"}) add_input(dtype(), {Dim::symbol(name)});  // binds the symbol
     const std::int64_t inputs = 1 + below(3);
     for (std::int64_t i = 0; i < inputs; ++i) add_input(dtype(), shape());
     const std::int64_t nodes = 2 + (below(8) == 0 ? below(70) : below(14));
-    for (std::int64_t tries = 0; static_cast<std::int64_t>(graph_->num_nodes()) < nodes && tries < 1000; ++tries) add_node();
+    for (std::int64_t tries = 0; static_cast<std::int64_t>(graph_->num_nodes()) < nodes && tries < 1000; ++tries)
+      add_node();
     finish();
   }
 
   const Graph& graph() const { return *graph_; }
   const Bounds& bounds(ValueId value) const { return bounds_[value]; }
-  bool is_assigned(std::size_t input) const { return std::find(assigned_.begin(), assigned_.end(), graph_->inputs()[input]) != assigned_.end(); }
+  bool is_assigned(std::size_t input) const {
+    return std::find(assigned_.begin(), assigned_.end(), graph_->inputs()[input]) != assigned_.end();
+  }
   const Bounds& assigned_bounds(std::size_t input) const {
     const auto found = std::find(assigned_.begin(), assigned_.end(), graph_->inputs()[input]);
     return bounds_[assigned_values_[static_cast<std::size_t>(found - assigned_.begin())]];
@@ -44,10 +51,13 @@ class RandomProgram {
  private:
   std::int64_t below(std::int64_t limit) { return runtime::below(random_, limit); }
   template <typename T, std::size_t N>
-  const T& any(const T (&list)[N]) { return list[below(N)]; }
+  const T& any(const T (&list)[N]) {
+    return list[below(N)];
+  }
 
   Dim dim() {
-    static const Dim kDims[] = {1, 2, 3, 7, Dim::symbol("a"), Dim::symbol("a"), Dim::symbol("b"), Dim::symbol("b"), Dim::symbol("c")};
+    static const Dim kDims[] = {
+        1, 2, 3, 7, Dim::symbol("a"), Dim::symbol("a"), Dim::symbol("b"), Dim::symbol("b"), Dim::symbol("c")};
     return any(kDims);
   }
   Shape shape() {
@@ -60,16 +70,25 @@ class RandomProgram {
   static double epsilon(DType dtype) {
     return dtype == DType::kF64 ? 1e-11 : dtype == DType::kF16 ? 0x1p-10 : dtype == DType::kBF16 ? 0x1p-7 : 0x1p-20;
   }
-  static int mantissa(DType dtype) { return dtype == DType::kF64 ? 53 : dtype == DType::kF16 ? 11 : dtype == DType::kBF16 ? 8 : 24; }
+  static int mantissa(DType dtype) {
+    return dtype == DType::kF64 ? 53 : dtype == DType::kF16 ? 11 : dtype == DType::kBF16 ? 8 : 24;
+  }
   static double range_of(DType dtype) {
     switch (dtype) {
-      case DType::kBool: return 1;
-      case DType::kI8: return 127;
-      case DType::kU8: return 255;
-      case DType::kI16: return 32767;
-      case DType::kI32: return 2147483647.0;
-      case DType::kI64: return 9e18;
-      default: return dtype == DType::kF16 ? 3e4 : 1e6;
+      case DType::kBool:
+        return 1;
+      case DType::kI8:
+        return 127;
+      case DType::kU8:
+        return 255;
+      case DType::kI16:
+        return 32767;
+      case DType::kI32:
+        return 2147483647.0;
+      case DType::kI64:
+        return 9e18;
+      default:
+        return dtype == DType::kF16 ? 3e4 : 1e6;
     }
   }
 
@@ -85,8 +104,12 @@ class RandomProgram {
     }
     return kNoValue;
   }
-  ValueId pick_float() { return pick([&](ValueId v) { return is_float(type(v).dtype); }); }
-  ValueId pick_like(ValueId other) { return pick([&](ValueId v) { return type(v).dtype == type(other).dtype; }); }
+  ValueId pick_float() {
+    return pick([&](ValueId v) { return is_float(type(v).dtype); });
+  }
+  ValueId pick_like(ValueId other) {
+    return pick([&](ValueId v) { return type(v).dtype == type(other).dtype; });
+  }
   bool exact(ValueId v) const { return !is_float(type(v).dtype) || bounds_[v].exact; }
 
   ValueId add_input(DType dtype, const Shape& shape, bool weight = false) {
@@ -112,7 +135,8 @@ class RandomProgram {
     if (!made.ok()) return kNoValue;
     const ValueId id = (*made)[0];
     settle(type(id).dtype, bounds, rounds);
-    const bool wild = is_float(type(id).dtype) && (bounds.magnitude > range_of(type(id).dtype) || bounds.error > 0.2 * std::max(1.0, bounds.magnitude));
+    const bool wild = is_float(type(id).dtype) && (bounds.magnitude > range_of(type(id).dtype) ||
+                                                   bounds.error > 0.2 * std::max(1.0, bounds.magnitude));
     if (!wild) return keep(id, bounds);
     bounds_.resize(std::max<std::size_t>(bounds_.size(), id + 1));  // nobody reads it
     return kNoValue;
@@ -134,9 +158,12 @@ class RandomProgram {
 
   Bounds combined(ValueId a, ValueId b) const {
     const Bounds &x = bounds_[a], &y = bounds_[b];
-    return {std::max(x.magnitude, y.magnitude), std::max(x.error, y.error), std::max(x.fraction_bits, y.fraction_bits), x.exact && y.exact};
+    return {std::max(x.magnitude, y.magnitude), std::max(x.error, y.error), std::max(x.fraction_bits, y.fraction_bits),
+            x.exact && y.exact};
   }
-  Bounds inexact(ValueId a, double lipschitz, double magnitude) const { return {magnitude, lipschitz * bounds_[a].error, 0, false}; }
+  Bounds inexact(ValueId a, double lipschitz, double magnitude) const {
+    return {magnitude, lipschitz * bounds_[a].error, 0, false};
+  }
 
   void add_node();
   void add_unary_float();
@@ -165,16 +192,29 @@ class RandomProgram {
 
 inline void RandomProgram::add_node() {
   switch (below(14)) {
-    case 0: case 1: return add_unary_float();
-    case 2: case 3: case 4: return add_binary();
-    case 5: return add_integer();
-    case 6: return add_compare();
-    case 7: return add_select();
-    case 8: return add_cast();
-    case 9: return add_reduce();
-    case 10: return add_rows();
-    case 11: return below(2) == 0 ? add_matmul() : below(3) == 0 ? add_kernel() : add_source();
-    default: return add_movement();
+    case 0:
+    case 1:
+      return add_unary_float();
+    case 2:
+    case 3:
+    case 4:
+      return add_binary();
+    case 5:
+      return add_integer();
+    case 6:
+      return add_compare();
+    case 7:
+      return add_select();
+    case 8:
+      return add_cast();
+    case 9:
+      return add_reduce();
+    case 10:
+      return add_rows();
+    case 11:
+      return below(2) == 0 ? add_matmul() : below(3) == 0 ? add_kernel() : add_source();
+    default:
+      return add_movement();
   }
 }
 
@@ -192,19 +232,26 @@ inline void RandomProgram::add_unary_float() {
     }
     return;
   }
-  static constexpr Op kSmooth[] = {Op::kSin, Op::kCos, Op::kTanh, Op::kAtan, Op::kErf, Op::kSigmoid, Op::kSilu, Op::kGelu,
-                                   Op::kAsinh, Op::kErfc, Op::kHardSigmoid, Op::kHardSwish, Op::kMish};
+  static constexpr Op kSmooth[] = {Op::kSin,         Op::kCos,       Op::kTanh, Op::kAtan,  Op::kErf,
+                                   Op::kSigmoid,     Op::kSilu,      Op::kGelu, Op::kAsinh, Op::kErfc,
+                                   Op::kHardSigmoid, Op::kHardSwish, Op::kMish};
   static constexpr Op kExponential[] = {Op::kExp, Op::kExpm1, Op::kExp2, Op::kSinh, Op::kCosh};
-  static constexpr Op kPositive[] = {Op::kSqrt, Op::kRsqrt, Op::kReciprocal, Op::kLog, Op::kLog2, Op::kLog10, Op::kLog1p, Op::kLgamma, Op::kDigamma};
+  static constexpr Op kPositive[] = {Op::kSqrt,  Op::kRsqrt, Op::kReciprocal, Op::kLog,    Op::kLog2,
+                                     Op::kLog10, Op::kLog1p, Op::kLgamma,     Op::kDigamma};
   const std::int64_t kind = below(4);
   if (kind < 2) {
     op(any(kSmooth), {a}, {}, inexact(a, 2, std::max(3.0, m)));
   } else if (kind == 2) {
     if (m <= 4) op(any(kExponential), {a}, {}, inexact(a, std::exp(m), std::exp(m)));
   } else if (m < 30) {
-    const ValueId square = op(Op::kMul, {a, a}, {}, {m * m, 2 * m * bounds_[a].error, 2 * bounds_[a].fraction_bits, bounds_[a].exact});
+    const ValueId square =
+        op(Op::kMul, {a, a}, {}, {m * m, 2 * m * bounds_[a].error, 2 * bounds_[a].fraction_bits, bounds_[a].exact});
     const ValueId one = op(Op::kScalar, {}, {{"dtype", type(a).dtype}, {"value", Dim(1)}}, {1, 0, 0, true});
-    const ValueId sum = square == kNoValue ? kNoValue : op(Op::kAdd, {square, one}, {}, {m * m + 1, bounds_[square].error, bounds_[square].fraction_bits, bounds_[square].exact});
+    const ValueId sum =
+        square == kNoValue
+            ? kNoValue
+            : op(Op::kAdd, {square, one}, {},
+                 {m * m + 1, bounds_[square].error, bounds_[square].fraction_bits, bounds_[square].exact});
     if (sum != kNoValue) op(any(kPositive), {sum}, {}, inexact(sum, 10, 10 * (m + 1) * (m + 1)));
   }
 }
@@ -216,7 +263,8 @@ inline void RandomProgram::add_kernel() {
   const auto rank = static_cast<std::int64_t>(type(a).shape.size());
   const std::int64_t axis = below(rank);
   if (below(2) == 0) {
-    const ValueId b = pick([&](ValueId v) { return type(v).dtype == type(a).dtype && type(v).shape.size() == type(a).shape.size(); });
+    const ValueId b =
+        pick([&](ValueId v) { return type(v).dtype == type(a).dtype && type(v).shape.size() == type(a).shape.size(); });
     if (b != kNoValue) op(Op::kConcat, {a, b}, {{"axis", axis}}, combined(a, b), false);
     return;
   }
@@ -237,7 +285,9 @@ inline void RandomProgram::add_binary() {
     static constexpr Op kSums[] = {Op::kAdd, Op::kSub};
     op(any(kSums), {a, b}, {}, {x.magnitude + y.magnitude, x.error + y.error, both.fraction_bits, both.exact});
   } else if (kind == 1) {
-    op(Op::kMul, {a, b}, {}, {x.magnitude * y.magnitude, x.error * y.magnitude + y.error * x.magnitude, x.fraction_bits + y.fraction_bits, both.exact});
+    op(Op::kMul, {a, b}, {},
+       {x.magnitude * y.magnitude, x.error * y.magnitude + y.error * x.magnitude, x.fraction_bits + y.fraction_bits,
+        both.exact});
   } else if (kind == 2) {
     static constexpr Op kExtremes[] = {Op::kMax, Op::kMin, Op::kFmax, Op::kFmin};
     op(any(kExtremes), {a, b}, {}, both, false);
@@ -246,11 +296,18 @@ inline void RandomProgram::add_binary() {
   } else if (is_float(type(a).dtype) && both.exact && graph_->value(b).producer == kNoNode && kind == 4) {
     op(Op::kCopySign, {a, b}, {}, x, false);
   } else if (is_float(type(a).dtype) && both.magnitude < 30) {
-    const ValueId square = op(Op::kMul, {b, b}, {}, {y.magnitude * y.magnitude, 2 * y.magnitude * y.error, 2 * y.fraction_bits, y.exact});
+    const ValueId square =
+        op(Op::kMul, {b, b}, {}, {y.magnitude * y.magnitude, 2 * y.magnitude * y.error, 2 * y.fraction_bits, y.exact});
     const ValueId one = op(Op::kScalar, {}, {{"dtype", type(a).dtype}, {"value", Dim(1)}}, {1, 0, 0, true});
     const double m = bounds_[b].magnitude;
-    const ValueId sum = square == kNoValue ? kNoValue : op(Op::kAdd, {square, one}, {}, {m * m + 1, bounds_[square].error, bounds_[square].fraction_bits, bounds_[square].exact});
-    if (sum != kNoValue) op(Op::kDiv, {a, sum}, {}, {bounds_[a].magnitude, bounds_[a].error + bounds_[a].magnitude * bounds_[sum].error, 0, false});
+    const ValueId sum =
+        square == kNoValue
+            ? kNoValue
+            : op(Op::kAdd, {square, one}, {},
+                 {m * m + 1, bounds_[square].error, bounds_[square].fraction_bits, bounds_[square].exact});
+    if (sum != kNoValue)
+      op(Op::kDiv, {a, sum}, {},
+         {bounds_[a].magnitude, bounds_[a].error + bounds_[a].magnitude * bounds_[sum].error, 0, false});
   }
 }
 
@@ -258,13 +315,15 @@ inline void RandomProgram::add_integer() {
   const ValueId a = pick([&](ValueId v) { return !is_float(type(v).dtype); });
   if (a == kNoValue) return;
   if (below(3) == 0) {
-    static constexpr Op kUnary[] = {Op::kNeg, Op::kAbs, Op::kSign, Op::kRelu, Op::kBitNot, Op::kLogicalNot, Op::kFloor, Op::kIsNan, Op::kIsFinite};
+    static constexpr Op kUnary[] = {Op::kNeg,        Op::kAbs,   Op::kSign,  Op::kRelu,    Op::kBitNot,
+                                    Op::kLogicalNot, Op::kFloor, Op::kIsNan, Op::kIsFinite};
     op(any(kUnary), {a}, {}, {bounds_[a].magnitude + 1, 0, 0, true});
     return;
   }
   const ValueId b = pick_like(a);
   if (b == kNoValue) return;
-  static constexpr Op kBinary[] = {Op::kFloorDiv, Op::kTruncDiv, Op::kMod, Op::kRem, Op::kBitAnd, Op::kBitOr, Op::kBitXor, Op::kAdd, Op::kMul, Op::kMax};
+  static constexpr Op kBinary[] = {Op::kFloorDiv, Op::kTruncDiv, Op::kMod, Op::kRem, Op::kBitAnd,
+                                   Op::kBitOr,    Op::kBitXor,   Op::kAdd, Op::kMul, Op::kMax};
   static constexpr Op kWild[] = {Op::kShiftLeft, Op::kShiftRight, Op::kPow};
   if (below(4) != 0) {
     const double m = bounds_[a].magnitude + bounds_[b].magnitude + 1;
@@ -306,208 +365,6 @@ inline void RandomProgram::add_cast() {
   if (!to_float) bounds = {.magnitude = from.magnitude, .fraction_bits = 0};
   if (type(a).dtype == DType::kBool) bounds.magnitude = 1;
   op(Op::kCast, {a}, {{"dtype", to}}, bounds);
-}
-
-inline void RandomProgram::add_reduce() {
-  const ValueId a = pick([&](ValueId v) { return !type(v).shape.empty(); });
-  if (a == kNoValue) return;
-  Ints axes;
-  const auto rank = static_cast<std::int64_t>(type(a).shape.size());
-  for (std::int64_t axis = 0; axis < rank; ++axis) {
-    if (below(2) == 0) axes.push_back(axis);
-  }
-  if (axes.empty()) axes.push_back(below(rank));
-  if (below(4) == 0) std::shuffle(axes.begin(), axes.end(), random_);
-  const Bounds& x = bounds_[a];
-  const double n = most_elements_;
-  const Attrs attrs{{"axes", axes}, {"keepdim", below(2) == 0}};
-  const bool real = is_float(type(a).dtype);
-  switch (below(7)) {
-    case 0: op(Op::kReduceSum, {a}, attrs, {x.magnitude * n, x.error * n, x.fraction_bits, x.exact}); return;
-    case 1: op(Op::kReduceMax, {a}, attrs, x, false); return;
-    case 2: op(Op::kReduceMin, {a}, attrs, x, false); return;
-    case 3:
-      if (!real || (x.magnitude <= 1 && !x.exact)) op(Op::kReduceProd, {a}, attrs, {real ? 1 : kUnknown, x.error * n, 0, false});
-      return;
-    case 4: op(below(2) == 0 ? Op::kReduceAny : Op::kReduceAll, {a}, attrs, x); return;
-    case 5: op(Op::kReduceMean, {a}, attrs, inexact(a, 1, x.magnitude)); return;
-    default:
-      if (x.magnitude < 30) op(below(2) == 0 ? Op::kLogSumExp : Op::kVariance, {a}, attrs, inexact(a, 4 * x.magnitude + 1, 4 * x.magnitude * x.magnitude + 12));
-  }
-}
-
-inline ValueId RandomProgram::parameter(DType dtype, const Dims& shape) {
-  switch (below(4)) {
-    case 0: {  // every second element of a longer one
-      Dims longer = shape;
-      longer.back() = longer.back() * 2;
-      const ValueId base = add_input(dtype, longer, true);
-      Ints step(shape.size(), 1);
-      step.back() = 2;
-      return op(Op::kSlice, {base}, {{"start", Dims(shape.size(), Dim(0))}, {"stop", longer}, {"step", step}}, bounds_[base], false);
-    }
-    case 1: {
-      const ValueId base = add_input(dtype, {Dim(1)}, true);
-      return op(Op::kExpand, {base}, {{"shape", shape}}, bounds_[base], false);
-    }
-    default:
-      return add_input(dtype, shape, true);
-  }
-}
-
-inline void RandomProgram::add_rows() {
-  const ValueId a = pick([&](ValueId v) { return is_float(type(v).dtype) && !type(v).shape.empty(); });
-  if (a == kNoValue) return;
-  const auto rank = static_cast<std::int64_t>(type(a).shape.size());
-  const Bounds x = bounds_[a];
-  if (below(2) == 0) {
-    const bool log = below(2) == 0;
-    op(log ? Op::kLogSoftmax : Op::kSoftmax, {a}, {{"axis", below(3) == 0 ? below(rank) : rank - 1}}, inexact(a, 2, log ? 2 * x.magnitude + 12 : 1));
-    return;
-  }
-  const std::int64_t axes = below(2) == 0 ? 1 : 1 + below(rank);
-  const Dims shape(type(a).shape.end() - axes, type(a).shape.end());
-  const bool layer = below(2) == 0;
-  std::vector<ValueId> inputs{a};
-  const DType dtype = type(a).dtype;
-  if (below(4) != 0) inputs.push_back(parameter(dtype, shape));
-  if (layer && inputs.size() == 2 && below(3) != 0) inputs.push_back(parameter(dtype, shape));
-  const Dim eps = below(4) == 0 ? Dim::float_symbol("f") * Dim::float_symbol("f") + Dim::real(0.5) : Dim::real(0.5);
-  const double m = std::min(2.8 * x.magnitude, std::sqrt(most_elements_));
-  op(layer ? Op::kLayerNorm : Op::kRmsNorm, inputs, {{"num_axes", axes}, {"eps", eps}}, {2 * m + 2, 16 * x.error, 0, false});
-}
-
-inline void RandomProgram::add_matmul() {
-  const ValueId a = pick([&](ValueId v) { return is_float(type(v).dtype) && type(v).dtype != DType::kF64 && type(v).shape.size() >= 2; });
-  if (a == kNoValue) return;
-  const DType dtype = type(a).dtype;
-  const Shape& left = type(a).shape;
-  const Dim k = left.back();
-  Shape right;
-  for (std::size_t axis = 0; axis + 2 < left.size(); ++axis) {
-    if (below(2) == 0 || !right.empty()) right.push_back(below(3) == 0 ? Dim(1) : left[axis]);
-  }
-  const Dim n = dim();
-  const bool weight = below(2) == 0;
-  ValueId b;
-  if (below(3) == 0) {
-    right.insert(right.end(), {n, k});
-    b = add_input(dtype, right, weight);
-    Ints perm(right.size());
-    std::iota(perm.begin(), perm.end(), 0);
-    std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-    b = op(Op::kTranspose, {b}, {{"perm", perm}}, bounds_[b], false);
-  } else if (below(6) == 0) {
-    b = add_input(dtype, {below(2) == 0 ? Dim(1) : n}, weight);
-    right.insert(right.end(), {k, n});
-    b = op(Op::kExpand, {b}, {{"shape", right}}, bounds_[b], false);
-  } else {
-    right.insert(right.end(), {k, n});
-    b = add_input(dtype, right, weight);
-  }
-  if (b == kNoValue) return;
-  const Bounds &x = bounds_[a], &y = bounds_[b];
-  const double terms = most_elements_;
-  const ValueId product = op(Op::kMatMul, {a, b}, {}, {terms * x.magnitude * y.magnitude, terms * (x.error * y.magnitude + y.error * x.magnitude), x.fraction_bits + y.fraction_bits, x.exact && y.exact});
-  if (product == kNoValue || below(2) == 0) return;
-  const ValueId bias = add_input(dtype, {below(3) == 0 ? Dim(1) : n}, weight);
-  const Bounds sum{bounds_[product].magnitude + 2, bounds_[product].error, bounds_[product].fraction_bits, bounds_[product].exact};
-  op(Op::kAdd, {product, bias}, {}, sum);
-}
-
-inline void RandomProgram::add_movement() {
-  const ValueId a = pick();
-  const Shape shape = type(a).shape;
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const Bounds same = bounds_[a];
-  Dims target = shape;
-  switch (below(7)) {
-    case 0: {
-      Ints perm(shape.size());
-      std::iota(perm.begin(), perm.end(), 0);
-      std::shuffle(perm.begin(), perm.end(), random_);
-      op(Op::kTranspose, {a}, {{"perm", perm}}, same, false);
-      return;
-    }
-    case 1: {
-      Ints axes;
-      for (std::int64_t axis = 0; axis < rank; ++axis) {
-        if (below(2) == 0) axes.push_back(axis);
-      }
-      op(Op::kFlip, {a}, {{"axes", axes}}, same, false);
-      return;
-    }
-    case 2: {
-      Dims start(shape.size(), Dim(0)), stop = target;
-      Ints step(shape.size(), 1);
-      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        if (below(2) == 0) step[axis] = 1 + below(3);
-        if (below(3) == 0) start[axis] = min(shape[axis], Dim(1));
-        if (below(3) == 0) stop[axis] = max(floordiv(shape[axis] + 1, 2), start[axis]);
-      }
-      op(Op::kSlice, {a}, {{"start", start}, {"stop", stop}, {"step", step}}, same, false);
-      return;
-    }
-    case 3:
-      for (Dim& one : target) {
-        if (one == Dim(1)) one = dim();
-      }
-      if (below(2) == 0 && rank < 4) target.insert(target.begin(), dim());
-      op(Op::kExpand, {a}, {{"shape", target}}, same, false);
-      return;
-    case 4:
-      if (rank < 5) target.insert(target.begin() + below(rank + 1), Dim(1));
-      break;
-    case 5:
-      if (rank < 2) return;
-      {
-        const auto axis = below(rank - 1);
-        target[static_cast<std::size_t>(axis)] = shape[static_cast<std::size_t>(axis)] * shape[static_cast<std::size_t>(axis) + 1];
-        target.erase(target.begin() + axis + 1);
-      }
-      break;
-    default:
-      std::erase(target, Dim(1));
-  }
-  op(Op::kReshape, {a}, {{"shape", target}}, same, false);
-}
-
-inline void RandomProgram::add_source() {
-  const DType type = dtype();
-  static const Dim kNumbers[] = {Dim(3), Dim(-2), Dim(300), Dim((std::int64_t{1} << 40) + 3), Dim::symbol("k"), Dim::symbol("a") * 2 + 1};
-  if (below(3) == 0) {
-    Shape over = shape();
-    if (over.empty()) return;
-    const Attrs attrs{{"dtype", type}, {"shape", over}, {"axis", below(static_cast<std::int64_t>(over.size()))}, {"start", Dim(below(5) - 2)},
-                      {"step", below(3) == 0 ? Dim::symbol("k") : Dim(below(4) - 1)}};
-    op(Op::kIota, {}, attrs, {is_float(type) ? 3 * most_elements_ : kUnknown, 0, 0, true});
-  } else if (below(2) == 0) {
-    Tensor value(type, {static_cast<std::int64_t>(1 + below(3))});
-    fill(random_, value);
-    op(Op::kConstant, {}, {{"value", value}}, {is_float(type) ? 2.0 : 9.0, 0, 3, true});
-  } else if (is_float(type)) {
-    op(Op::kScalar, {}, {{"dtype", type}, {"value", below(2) == 0 ? Dim::float_symbol("f") : Dim::real(0.375)}}, {2, 0, 3, true});
-  } else {
-    op(Op::kScalar, {}, {{"dtype", type}, {"value", any(kNumbers)}}, {kUnknown, 0, 0, true});
-  }
-}
-
-inline void RandomProgram::finish() {
-  std::vector<ValueId> outputs;
-  const std::int64_t number = 1 + below(4);
-  for (std::int64_t i = 0; i < number; ++i) {
-    const std::int64_t last = std::min<std::int64_t>(static_cast<std::int64_t>(values_.size()), 6);
-    outputs.push_back(below(3) == 0 ? pick() : values_[values_.size() - 1 - static_cast<std::size_t>(below(last))]);
-  }
-  graph_->set_outputs(outputs);
-  if (below(3) != 0) return;
-  for (ValueId input : graph_->inputs()) {
-    if (below(2) == 0) continue;
-    const ValueId value = pick([&](ValueId v) { return type(v) == type(input); });
-    if (value == kNoValue || !builder_.op(Op::kAssign, {input, value}).ok()) continue;
-    assigned_.push_back(input);
-    assigned_values_.push_back(value);
-  }
 }
 
 }  // namespace tilewright::runtime

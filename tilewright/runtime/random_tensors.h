@@ -13,14 +13,16 @@ namespace tilewright::runtime {
 
 using Random = std::mt19937_64;
 
-inline std::int64_t below(Random& random, std::int64_t limit) { return std::uniform_int_distribution<std::int64_t>(0, limit - 1)(random); }
+inline std::int64_t below(Random& random, std::int64_t limit) {
+  return std::uniform_int_distribution<std::int64_t>(0, limit - 1)(random);
+}
 
 // Floats are multiples of 1/8 in [-2, 2], signed integers lie in [-5, 5], unsigned ones in [0, 9].
 inline void fill(Random& random, const Tensor& contiguous) {
   visit(contiguous.dtype(), [&]<typename T>() {
     for (std::int64_t i = 0; i < contiguous.count(); ++i) {
       const DType dtype = contiguous.dtype();
-      const double value = is_float(dtype)        ? static_cast<double>(below(random, 33) - 16) / 8
+      const double value = is_float(dtype)         ? static_cast<double>(below(random, 33) - 16) / 8
                            : dtype == DType::kBool ? static_cast<double>(below(random, 2))
                            : dtype == DType::kU8   ? static_cast<double>(below(random, 10))
                                                    : static_cast<double>(below(random, 11) - 5);
@@ -73,8 +75,11 @@ inline Tensor clone(const Tensor& tensor) {  // keeps the strides
   }
   const std::int64_t bytes = byte_size(tensor.dtype());
   const Tensor storage(tensor.dtype(), {high - low + 1});
-  if (tensor.count() > 0) std::memcpy(storage.data(), static_cast<std::byte*>(tensor.data()) + low * bytes, static_cast<std::size_t>((high - low + 1) * bytes));
-  return Tensor(tensor.dtype(), {tensor.sizes().begin(), tensor.sizes().end()}, {tensor.strides().begin(), tensor.strides().end()},
+  if (tensor.count() > 0)
+    std::memcpy(storage.data(), static_cast<std::byte*>(tensor.data()) + low * bytes,
+                static_cast<std::size_t>((high - low + 1) * bytes));
+  return Tensor(tensor.dtype(), {tensor.sizes().begin(), tensor.sizes().end()},
+                {tensor.strides().begin(), tensor.strides().end()},
                 static_cast<std::byte*>(storage.data()) - low * bytes, storage.owner());
 }
 
@@ -93,7 +98,9 @@ inline std::string difference(const Tensor& got, const Tensor& want, double tole
         const auto p = static_cast<double>(x), q = static_cast<double>(y);
         same = p == q || (std::isnan(p) && std::isnan(q)) || std::abs(p - q) <= tolerance;
       }
-      if (!same) text = fmt::format("element {} of {}: got {}, want {}, tolerance {}", i, a.count(), static_cast<double>(x), static_cast<double>(y), tolerance);
+      if (!same)
+        text = fmt::format("element {} of {}: got {}, want {}, tolerance {}", i, a.count(), static_cast<double>(x),
+                           static_cast<double>(y), tolerance);
     }
   });
   return text;

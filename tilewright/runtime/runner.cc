@@ -37,7 +37,8 @@ bool reaches_only_forward(const View& view) {
     std::int64_t step = 0;
     if (view.sizes[i] <= 1) continue;
     if (view.strides[i] < 0 || __builtin_mul_overflow(view.sizes[i] - 1, view.strides[i], &step)) return false;
-    if (__builtin_mul_overflow(step, byte_size(view.dtype), &step) || __builtin_add_overflow(last, step, &last)) return false;
+    if (__builtin_mul_overflow(step, byte_size(view.dtype), &step) || __builtin_add_overflow(last, step, &last))
+      return false;
   }
   return true;
 }
@@ -53,7 +54,9 @@ std::int64_t extent(const View& view) {
   return (last + 1) * byte_size(view.dtype);
 }
 
-std::string describe(const Graph& graph, ValueId value) { return fmt::format("input '{}'", graph.value(value).name); }
+std::string describe(const Graph& graph, ValueId value) {
+  return fmt::format("input '{}'", graph.value(value).name);
+}
 
 }  // namespace
 
@@ -128,8 +131,8 @@ void Runner::trim() {
   }
 }
 
-Status Runner::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink, HostCalls* host,
-                   const Outer* outer) {
+Status Runner::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
+                   HostCalls* host, const Outer* outer) {
   std::unique_ptr<Context> context = take_context();
   if (context->arena.base() == nullptr) return fail(ErrorKind::kOutOfMemory, "no address space for an arena");
   Status status = Call(*this, *context, sink, host).run(inputs, scalars, outer);
@@ -167,7 +170,8 @@ Status Runner::Call::set_inputs(std::span<const TensorArg> inputs) {
     const PlanValue& value = plan_.values[id];
     const TensorArg& arg = inputs[i];
     if (arg.dtype != value.dtype) {
-      return fail(ErrorKind::kDTypeMismatch, "{}: expected {}, got {}", describe(*plan_.graph, id), value.dtype, arg.dtype);
+      return fail(ErrorKind::kDTypeMismatch, "{}: expected {}, got {}", describe(*plan_.graph, id), value.dtype,
+                  arg.dtype);
     }
     if (static_cast<std::size_t>(arg.rank) != value.sizes.size()) {
       return fail(ErrorKind::kShapeMismatch, "{}: expected {} axes ({}), got {}", describe(*plan_.graph, id),
@@ -187,9 +191,11 @@ Status Runner::Call::set_inputs(std::span<const TensorArg> inputs) {
   return {};
 }
 
-Status Runner::Call::bind_symbols(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, const Outer* outer) {
+Status Runner::Call::bind_symbols(std::span<const TensorArg> inputs, std::span<const DimValue> scalars,
+                                  const Outer* outer) {
   if (scalars.size() != plan_.scalar_slots.size()) {
-    return fail(ErrorKind::kInvalidArgument, "the model takes {} scalars, {} given", plan_.scalar_slots.size(), scalars.size());
+    return fail(ErrorKind::kInvalidArgument, "the model takes {} scalars, {} given", plan_.scalar_slots.size(),
+                scalars.size());
   }
   if (plan_.has_late || plan_.outer_symbols) std::fill_n(c_.known.get(), plan_.dims.size(), false);
   if (outer != nullptr) {
@@ -251,7 +257,8 @@ Status Runner::Call::pack_weights(std::span<const TensorArg> inputs) {
       identity = arg.identity;
       version = arg.version;
     }
-    const bool same = held && identity != 0 && known.identity == identity && known.version == version && known.data == data;
+    const bool same =
+        held && identity != 0 && known.identity == identity && known.version == version && known.data == data;
     if (!same) {
       PackKey key{identity, version, data, panel, pack_view(pack)};
       auto packed = packed_weight(key, c_.buffers[root.buffer], c_.buffer_bytes[root.buffer], runner_.machine_);
@@ -299,11 +306,13 @@ Status Runner::Call::start_output(std::uint32_t output) {
   view.offset = 0;
   for (std::size_t axis = 0; axis < value.sizes.size(); ++axis) view.sizes[axis] = c_.dims[value.sizes[axis]].integer;
   set_contiguous(view);
-  for (std::size_t axis = 0; axis < plan.strides.size(); ++axis) view.strides[axis] = c_.dims[plan.strides[axis]].integer;
+  for (std::size_t axis = 0; axis < plan.strides.size(); ++axis)
+    view.strides[axis] = c_.dims[plan.strides[axis]].integer;
   const auto rank = static_cast<std::size_t>(view.rank);
   if (!reaches_only_forward(view)) {
     return fail(ErrorKind::kShapeMismatch, "output {}: sizes [{}] and strides [{}] reach beyond any memory", output,
-                fmt::join(view.sizes.data(), view.sizes.data() + rank, ", "), fmt::join(view.strides.data(), view.strides.data() + rank, ", "));
+                fmt::join(view.sizes.data(), view.sizes.data() + rank, ", "),
+                fmt::join(view.strides.data(), view.strides.data() + rank, ", "));
   }
   auto memory = sink_.allocate(output, view.dtype, {view.sizes.data(), rank}, {view.strides.data(), rank});
   if (!memory.ok()) return std::move(memory).error();
@@ -352,7 +361,8 @@ Status Runner::Call::run_segment(std::size_t segment) {
     bound = std::move(made).value();
   }
   if (!c_.arena.ensure(bound->arena_bytes)) {
-    return fail(ErrorKind::kOutOfMemory, "the call needs {} bytes, the arena holds {}", bound->arena_bytes, c_.arena.capacity());
+    return fail(ErrorKind::kOutOfMemory, "the call needs {} bytes, the arena holds {}", bound->arena_bytes,
+                c_.arena.capacity());
   }
   c_.arena_bytes = std::max(c_.arena_bytes, bound->arena_bytes);
   c_.buffers[0] = c_.arena.base();

@@ -1,5 +1,6 @@
-// Runner: runs a plan. Re-entrant and thread-safe: each call takes a context (arena, binder, buffers) of its own from a list
-// of idle ones. Order of a call: inputs, symbols, guards, outputs, then segment by segment bind (or cache), run, host step.
+// Runner: runs a plan. Re-entrant and thread-safe: each call takes a context (arena, binder, buffers) of its own from a
+// list of idle ones. Order of a call: inputs, symbols, guards, outputs, then segment by segment bind (or cache), run,
+// host step.
 #pragma once
 
 #include <mutex>

@@ -9,17 +9,17 @@ struct Runner::Context {
   Context(const Plan& plan, const BackendTraits& traits);
 
   Arena arena;
-  std::int64_t arena_bytes = 0;                // that this call used
+  std::int64_t arena_bytes = 0;  // that this call used
   Binder binder;
   BindState state;
   std::vector<DimValue> dims;
-  std::unique_ptr<bool[]> known;               // per slot: its symbols are bound
+  std::unique_ptr<bool[]> known;  // per slot: its symbols are bound
   std::vector<std::byte*> buffers;
   std::vector<std::int64_t> buffer_bytes;
-  std::vector<View> outputs;                   // views of graph outputs over their buffers
+  std::vector<View> outputs;  // views of graph outputs over their buffers
   std::vector<isa::Word> words;
   ProgramCache::Key key;
-  std::vector<Tensor> dynamic;                 // by value: results of host steps, which own their memory
+  std::vector<Tensor> dynamic;  // by value: results of host steps, which own their memory
   std::vector<std::shared_ptr<const PackedWeight>> packs;
 };
 

@@ -1,5 +1,5 @@
-// Host steps of a call: what runs between segments. A step reads memory that the segments before it have written, binds late
-// symbols, and leaves its results as dynamic values that own their memory.
+// Host steps of a call: what runs between segments. A step reads memory that the segments before it have written, binds
+// late symbols, and leaves its results as dynamic values that own their memory.
 #include <algorithm>
 #include <cstring>
 
@@ -44,8 +44,8 @@ Status Runner::Call::run_host_step(std::size_t index) {
 Tensor Runner::Call::tensor_of(ValueId value) const {
   const View& view = c_.state.views[value];
   const auto rank = static_cast<std::ptrdiff_t>(view.rank);
-  return Tensor(view.dtype, {view.sizes.begin(), view.sizes.begin() + rank}, {view.strides.begin(), view.strides.begin() + rank},
-                address(view));
+  return Tensor(view.dtype, {view.sizes.begin(), view.sizes.begin() + rank},
+                {view.strides.begin(), view.strides.begin() + rank}, address(view));
 }
 
 TensorArg Runner::Call::argument_of(ValueId value) const {
@@ -59,7 +59,8 @@ TensorArg Runner::Call::argument_of(ValueId value) const {
 Status Runner::Call::bind_late(Slot slot, std::int64_t value) {
   if (c_.known[slot]) {
     if (c_.dims[slot].integer == value) return {};
-    return fail(ErrorKind::kShapeMismatch, "expected {} = {}, got {}", plan_.dims.dim(slot), c_.dims[slot].integer, value);
+    return fail(ErrorKind::kShapeMismatch, "expected {} = {}, got {}", plan_.dims.dim(slot), c_.dims[slot].integer,
+                value);
   }
   c_.dims[slot].integer = value;
   c_.known[slot] = true;
@@ -68,7 +69,8 @@ Status Runner::Call::bind_late(Slot slot, std::int64_t value) {
 
 Status Runner::Call::run_item(const Step& step) {
   const View& view = c_.state.views[step.inputs[0]];
-  if (view.count() != 1) return fail(ErrorKind::kShapeMismatch, "a scalar is read from a tensor of {} elements", view.count());
+  if (view.count() != 1)
+    return fail(ErrorKind::kShapeMismatch, "a scalar is read from a tensor of {} elements", view.count());
   const std::byte* data = address(view);
   DimValue value{};
   const bool wants_real = plan_.dims.dim(step.late[0]).is_float();
@@ -95,8 +97,8 @@ Status Runner::Call::set_dynamic(const Step& step, std::vector<Tensor> results) 
     const PlanValue& value = plan_.values[id];
     const Tensor& tensor = results[i];
     if (tensor.dtype() != value.dtype || tensor.rank() != value.sizes.size()) {
-      return fail(ErrorKind::kHostCall, "result {} is {} of rank {}, {} of rank {} expected", i, tensor.dtype(), tensor.rank(),
-                  value.dtype, value.sizes.size());
+      return fail(ErrorKind::kHostCall, "result {} is {} of rank {}, {} of rank {} expected", i, tensor.dtype(),
+                  tensor.rank(), value.dtype, value.sizes.size());
     }
     for (std::size_t axis = 0; axis < tensor.rank(); ++axis) {
       const Slot slot = value.sizes[axis];
@@ -137,7 +139,8 @@ Status Runner::Call::set_dynamic(const Step& step, std::vector<Tensor> results) 
 }
 
 Status Runner::Call::run_host_call(const Step& step) {
-  if (host_ == nullptr) return fail(ErrorKind::kUnsupported, "'{}' is a call of the host, and there is none", step.name);
+  if (host_ == nullptr)
+    return fail(ErrorKind::kUnsupported, "'{}' is a call of the host, and there is none", step.name);
   std::vector<Tensor> inputs;
   for (ValueId value : step.inputs) inputs.push_back(tensor_of(value));
   stats().host_calls.fetch_add(1, std::memory_order_relaxed);
@@ -146,7 +149,8 @@ Status Runner::Call::run_host_call(const Step& step) {
   return set_dynamic(step, std::move(results).value());
 }
 
-Result<std::vector<Tensor>> Runner::Call::run_region(std::size_t step, std::size_t region, std::span<const TensorArg> carried) {
+Result<std::vector<Tensor>> Runner::Call::run_region(std::size_t step, std::size_t region,
+                                                     std::span<const TensorArg> carried) {
   std::vector<TensorArg> inputs(carried.begin(), carried.end());
   for (ValueId value : plan_.steps[step].captures[region]) inputs.push_back(argument_of(value));
   TensorSink sink;

@@ -22,13 +22,15 @@ Result<std::unique_ptr<Session>> Session::compile(std::unique_ptr<Graph> graph, 
   TW_ASSIGN(session->reports_, passes::run_pipeline(*graph, options.pipeline));
   const std::unique_ptr<Graph> live = session->source_->clone();
   passes::remove_dead_nodes(*live);
-  PlanOptions plan_options{.panel = machine->traits().matmul_panel, .output_strides = options.output_strides, .source = live.get()};
+  PlanOptions plan_options{
+      .panel = machine->traits().matmul_panel, .output_strides = options.output_strides, .source = live.get()};
   TW_ASSIGN(session->plan_, build_plan(std::move(graph), plan_options));
   session->runner_ = std::make_unique<Runner>(*session->plan_, *machine, options.runner);
   return session;
 }
 
-Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs, std::span<const DimValue> scalars, HostCalls* host) {
+Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs, std::span<const DimValue> scalars,
+                                         HostCalls* host) {
   std::vector<TensorArg> args;
   args.reserve(inputs.size());
   for (const Tensor& tensor : inputs) args.push_back(TensorArg::of(tensor));
@@ -38,14 +40,17 @@ Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs, std::sp
   return std::move(sink.tensors());
 }
 
-Result<std::vector<isa::Program>> Session::encode(std::span<const std::vector<std::int64_t>> sizes, std::span<const DimValue> scalars) {
+Result<std::vector<isa::Program>> Session::encode(std::span<const std::vector<std::int64_t>> sizes,
+                                                  std::span<const DimValue> scalars) {
   std::vector<TensorArg> args;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool known = i < source_->inputs().size();
     if (sizes[i].size() > static_cast<std::size_t>(compiler::kMaxTensorRank)) {
-      return fail(ErrorKind::kShapeMismatch, "input {} has {} axes, at most {} are possible", i, sizes[i].size(), compiler::kMaxTensorRank);
+      return fail(ErrorKind::kShapeMismatch, "input {} has {} axes, at most {} are possible", i, sizes[i].size(),
+                  compiler::kMaxTensorRank);
     }
-    TensorArg arg{.dtype = known ? source_->type(source_->inputs()[i]).dtype : DType::kF32, .rank = static_cast<int>(sizes[i].size())};
+    TensorArg arg{.dtype = known ? source_->type(source_->inputs()[i]).dtype : DType::kF32,
+                  .rank = static_cast<int>(sizes[i].size())};
     const std::vector<std::int64_t> strides = contiguous_strides(sizes[i]);
     std::copy(sizes[i].begin(), sizes[i].end(), arg.sizes.begin());
     std::copy(strides.begin(), strides.end(), arg.strides.begin());

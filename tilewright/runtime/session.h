@@ -1,5 +1,5 @@
-// Session: a compiled graph that can be called. Compiling runs the passes and builds the plan once; every call binds, encodes
-// (or finds) programs and runs them. run() is re-entrant and thread-safe.
+// Session: a compiled graph that can be called. Compiling runs the passes and builds the plan once; every call binds,
+// encodes (or finds) programs and runs them. run() is re-entrant and thread-safe.
 #pragma once
 
 #include <memory>
@@ -13,24 +13,27 @@ struct SessionOptions {
   std::vector<std::vector<Dim>> output_strides;  // per output, in elements; empty: row-major
   passes::PipelineOptions pipeline;
   RunnerOptions runner;
-  vm::Machine* machine = nullptr;                // null: the machine of the process
+  vm::Machine* machine = nullptr;  // null: the machine of the process
 };
 
 class Session {
  public:
   static Result<std::unique_ptr<Session>> compile(std::unique_ptr<Graph> graph, const SessionOptions& options = {});
 
-  Status run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink, HostCalls* host = nullptr) {
+  Status run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
+             HostCalls* host = nullptr) {
     return runner_->run(inputs, scalars, sink, host);
   }
   // Tensors in, tensors out; scalars in the order of the graph's scalar inputs.
-  Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, std::span<const DimValue> scalars = {}, HostCalls* host = nullptr);
+  Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, std::span<const DimValue> scalars = {},
+                                  HostCalls* host = nullptr);
 
-  // The bytecode for inputs of these sizes (row-major), without running it: all of a plan without host steps, else the part
-  // before the first of them.
-  Result<std::vector<isa::Program>> encode(std::span<const std::vector<std::int64_t>> sizes, std::span<const DimValue> scalars = {});
+  // The bytecode for inputs of these sizes (row-major), without running it: all of a plan without host steps, else the
+  // part before the first of them.
+  Result<std::vector<isa::Program>> encode(std::span<const std::vector<std::int64_t>> sizes,
+                                           std::span<const DimValue> scalars = {});
 
-  const Graph& source() const { return *source_; }   // as given
+  const Graph& source() const { return *source_; }  // as given
   const Plan& plan() const { return *plan_; }
   const std::vector<passes::PassReport>& passes() const { return reports_; }
   void trim() { runner_->trim(); }
@@ -43,7 +46,8 @@ class Session {
   std::vector<passes::PassReport> reports_;
 };
 
-// The CPU machine that sessions share; made at first use. An error if TILEWRIGHT_ISA asks for a level that is not there.
+// The CPU machine that sessions share; made at first use. An error if TILEWRIGHT_ISA asks for a level that is not
+// there.
 Result<vm::Machine*> default_machine();
 
 }  // namespace tilewright::runtime

@@ -16,9 +16,11 @@ Tensor random_tensor(DType dtype, std::vector<std::int64_t> sizes, std::uint32_t
   std::mt19937 engine(seed);
   visit(dtype, [&]<typename T>() {
     std::uniform_real_distribution<float> real(-2.0f, 2.0f);
-    std::uniform_int_distribution<int> integer(dtype == DType::kU8 || dtype == DType::kBool ? 0 : -5, dtype == DType::kBool ? 1 : 5);
+    std::uniform_int_distribution<int> integer(dtype == DType::kU8 || dtype == DType::kBool ? 0 : -5,
+                                               dtype == DType::kBool ? 1 : 5);
     for (std::int64_t i = 0; i < out.count(); ++i) {
-      out.data_as<T>()[i] = is_float(dtype) ? static_cast<T>(real(engine)) : static_cast<T>(static_cast<float>(integer(engine)));
+      out.data_as<T>()[i] =
+          is_float(dtype) ? static_cast<T>(real(engine)) : static_cast<T>(static_cast<float>(integer(engine)));
     }
   });
   return out;
@@ -69,7 +71,8 @@ void expect_oracle(std::string_view text, const std::vector<std::vector<std::vec
     for (const auto& sizes : shapes) {
       std::vector<Tensor> inputs;
       for (std::size_t i = 0; i < sizes.size(); ++i) {
-        inputs.push_back(random_tensor((*graph)->type((*graph)->inputs()[i]).dtype, sizes[i], static_cast<std::uint32_t>(i + 1)));
+        inputs.push_back(
+            random_tensor((*graph)->type((*graph)->inputs()[i]).dtype, sizes[i], static_cast<std::uint32_t>(i + 1)));
       }
       auto want = eval(**graph, inputs);
       ASSERT_TRUE(want.ok()) << want.error().message;
@@ -82,7 +85,8 @@ void expect_oracle(std::string_view text, const std::vector<std::vector<std::vec
 }
 
 TEST(Session, ElementwiseChainBroadcastsPerCall) {
-  expect_oracle(R"(
+  expect_oracle(
+      R"(
     x: f32[B, S, 7]
     y: f32[S, 7]
     b: f32[7]
@@ -91,7 +95,8 @@ TEST(Session, ElementwiseChainBroadcastsPerCall) {
     d = gelu(c)
     e = sub(d, x)
     return e, c
-  )", {{{2, 3, 7}, {3, 7}, {7}}, {{1, 1, 7}, {1, 7}, {7}}, {{0, 3, 7}, {3, 7}, {7}}, {{5, 40, 7}, {40, 7}, {7}}});
+  )",
+      {{{2, 3, 7}, {3, 7}, {7}}, {{1, 1, 7}, {1, 7}, {7}}, {{0, 3, 7}, {3, 7}, {7}}, {{5, 40, 7}, {40, 7}, {7}}});
 }
 
 TEST(Session, MatMulWithEpilogue) {
@@ -104,7 +109,8 @@ TEST(Session, MatMulWithEpilogue) {
     z = add(y, b)
     g = gelu(z)
     return g
-  )", {{{2, 3, 33}, {50, 33}, {50}}, {{1, 1, 33}, {50, 33}, {50}}, {{3, 17, 33}, {50, 33}, {50}}}, 1e-4);
+  )",
+                {{{2, 3, 33}, {50, 33}, {50}}, {{1, 1, 33}, {50, 33}, {50}}, {{3, 17, 33}, {50, 33}, {50}}}, 1e-4);
 }
 
 TEST(Session, NormOfASum) {
@@ -116,7 +122,12 @@ TEST(Session, NormOfASum) {
     s = add(x, r)
     y = layer_norm(s, w, b) num_axes=1 eps=1e-05
     return y, s
-  )", {{{3, 5}, {3, 5}, {5}, {5}}, {{1, 1}, {1, 1}, {1}, {1}}, {{9, 384}, {9, 384}, {384}, {384}}, {{2, 5003}, {2, 5003}, {5003}, {5003}}}, 1e-4);
+  )",
+                {{{3, 5}, {3, 5}, {5}, {5}},
+                 {{1, 1}, {1, 1}, {1}, {1}},
+                 {{9, 384}, {9, 384}, {384}, {384}},
+                 {{2, 5003}, {2, 5003}, {5003}, {5003}}},
+                1e-4);
 }
 
 TEST(Session, SoftmaxOfScaledScores) {
@@ -126,7 +137,8 @@ TEST(Session, SoftmaxOfScaledScores) {
     s = mul(x, k)
     y = softmax(s) axis=1
     return y
-  )", {{{3, 5}}, {{1, 1}}, {{7, 300}}, {{2, 5003}}, {{0, 4}}});
+  )",
+                {{{3, 5}}, {{1, 1}}, {{7, 300}}, {{2, 5003}}, {{0, 4}}});
 }
 
 TEST(Session, RowReductionsAndTheirConsumers) {
@@ -140,7 +152,8 @@ TEST(Session, RowReductionsAndTheirConsumers) {
     y = mul(d, r)
     z = reduce_max(y) axes=[2]
     return y, z, v
-  )", {{{2, 3, 9}}, {{1, 1, 2}}, {{4, 5, 1000}}, {{1, 2, 9000}}}, 1e-4);
+  )",
+                {{{2, 3, 9}}, {{1, 1, 2}}, {{4, 5, 1000}}, {{1, 2, 9000}}}, 1e-4);
 }
 
 TEST(Session, ColumnReductions) {
@@ -150,7 +163,8 @@ TEST(Session, ColumnReductions) {
     n = reduce_max(x) axes=[0,1] keepdim=1
     o = reduce_mean(x) axes=[0,2]
     return m, n, o
-  )", {{{2, 3, 9}}, {{1, 1, 1}}, {{40, 5, 130}}, {{300, 2, 9}}}, 1e-4);
+  )",
+                {{{2, 3, 9}}, {{1, 1, 1}}, {{40, 5, 130}}, {{300, 2, 9}}}, 1e-4);
 }
 
 TEST(Session, MovementIsExact) {
@@ -162,7 +176,8 @@ TEST(Session, MovementIsExact) {
     h = flip(x) axes=[1]
     e = reshape(g) shape=[A*B, 3]
     return f, g, h, e, t
-  )", {{{2, 3, 6}}, {{1, 1, 6}}, {{7, 1, 6}}, {{0, 3, 6}}}, 0);
+  )",
+                {{{2, 3, 6}}, {{1, 1, 6}}, {{7, 1, 6}}, {{0, 3, 6}}}, 0);
 }
 
 TEST(Session, AttentionOverHeads) {
@@ -180,7 +195,11 @@ TEST(Session, AttentionOverHeads) {
     at = transpose(a) perm=[0,2,1,3]
     o = reshape(at) shape=[B, S, 32]
     return o
-  )", {{{2, 3, 32}, {2, 5, 32}, {2, 5, 32}}, {{1, 1, 32}, {1, 1, 32}, {1, 1, 32}}, {{3, 80, 32}, {3, 80, 32}, {3, 80, 32}}}, 1e-4);
+  )",
+                {{{2, 3, 32}, {2, 5, 32}, {2, 5, 32}},
+                 {{1, 1, 32}, {1, 1, 32}, {1, 1, 32}},
+                 {{3, 80, 32}, {3, 80, 32}, {3, 80, 32}}},
+                1e-4);
 }
 
 TEST(Session, DTypesMixInOneGraph) {
@@ -199,7 +218,8 @@ TEST(Session, DTypesMixInOneGraph) {
     k = cast(e) dtype=f16
     s = add(u, u)
     return e, g, m, k, s
-  )", {{{5}, {5}, {5}}, {{1}, {1}, {1}}, {{300}, {300}, {300}}}, 1e-3);
+  )",
+                {{{5}, {5}, {5}}, {{1}, {1}, {1}}, {{300}, {300}, {300}}}, 1e-3);
 }
 
 TEST(Session, BranchesOfDifferentSize) {
@@ -219,22 +239,27 @@ TEST(Session, BranchesOfDifferentSize) {
     }
     w = neg(y)
     return w
-  )", {{{5}}, {{1}}, {{40}}, {{3}}}, 1e-5);
+  )",
+                {{{5}}, {{1}}, {{40}}, {{3}}}, 1e-5);
 }
 
 TEST(Session, TruncationByCastsInAMap) {
-  expect_oracle("x: f32[B] a = cast(x) dtype=i32 b = cast(a) dtype=f32 c = cast(a) dtype=bool y = mul(b, x) return y, b, c",
-                {{{40}}, {{1}}});
+  expect_oracle(
+      "x: f32[B] a = cast(x) dtype=i32 b = cast(a) dtype=f32 c = cast(a) dtype=bool y = mul(b, x) return y, b, c",
+      {{{40}}, {{1}}});
 }
 
 TEST(Session, TruncationByCastsInFrontOfANorm) {
-  expect_oracle("x: f32[S, 8] a = cast(x) dtype=i32 b = cast(a) dtype=f32 y = layer_norm(b) num_axes=1 eps=0.25 return y, b",
-                {{{1, 8}}, {{3, 8}}});
+  expect_oracle(
+      "x: f32[S, 8] a = cast(x) dtype=i32 b = cast(a) dtype=f32 y = layer_norm(b) num_axes=1 eps=0.25 return y, b",
+      {{{1, 8}}, {{3, 8}}});
 }
 
 TEST(Session, ALoneCastKeepsLargeIntegers) {
-  expect_oracle("x: f32[B] k = scalar() dtype=f32 value=3e9 z = mul(x, k) t = reshape(z) shape=[B,1] u = transpose(t) perm=[1,0] "
-                "c = concat(u, u) axis=0 a = cast(c) dtype=i64 return a", {{{9}}, {{40}}});
+  expect_oracle(
+      "x: f32[B] k = scalar() dtype=f32 value=3e9 z = mul(x, k) t = reshape(z) shape=[B,1] u = transpose(t) perm=[1,0] "
+      "c = concat(u, u) axis=0 a = cast(c) dtype=i64 return a",
+      {{{9}}, {{40}}});
 }
 
 TEST(Session, NamesTheInputThatDoesNotFit) {

@@ -1,4 +1,5 @@
-// Graphs that once failed, each named after what it showed. Every machine against the oracle, with inputs of any layout.
+// Graphs that once failed, each named after what it showed. Every machine against the oracle, with inputs of any
+// layout.
 #include "tilewright/graph/eval/eval.h"
 #include "tilewright/runtime/random_tensors.h"
 #include "tilewright/runtime/session.h"
@@ -19,13 +20,15 @@ std::vector<std::unique_ptr<vm::Machine>> machines() {
 
 using Sizes = std::vector<std::vector<std::int64_t>>;
 
-void expect_oracle(std::string_view text, const Sizes& sizes, double tolerance = 0, const std::vector<Layout>& layouts = {}) {
+void expect_oracle(std::string_view text, const Sizes& sizes, double tolerance = 0,
+                   const std::vector<Layout>& layouts = {}) {
   const auto graph = parse_graph(text);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   Random random(11);
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    inputs.push_back(random_tensor(random, (*graph)->type((*graph)->inputs()[i]).dtype, sizes[i], i < layouts.size() ? layouts[i] : Layout::kContiguous));
+    inputs.push_back(random_tensor(random, (*graph)->type((*graph)->inputs()[i]).dtype, sizes[i],
+                                   i < layouts.size() ? layouts[i] : Layout::kContiguous));
   }
   std::vector<Tensor> want_inputs;
   for (const Tensor& input : inputs) want_inputs.push_back(clone(input));
@@ -41,8 +44,10 @@ void expect_oracle(std::string_view text, const Sizes& sizes, double tolerance =
     for (const Tensor& input : inputs) got_inputs.push_back(clone(input));
     const auto got = (*session)->run(got_inputs);
     ASSERT_TRUE(got.ok()) << got.error().message;
-    for (std::size_t i = 0; i < want->size(); ++i) EXPECT_EQ(difference((*got)[i], (*want)[i], tolerance), "") << "output " << i;
-    for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(difference(got_inputs[i], want_inputs[i], tolerance), "") << "input " << i;
+    for (std::size_t i = 0; i < want->size(); ++i)
+      EXPECT_EQ(difference((*got)[i], (*want)[i], tolerance), "") << "output " << i;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      EXPECT_EQ(difference(got_inputs[i], want_inputs[i], tolerance), "") << "input " << i;
   }
 }
 
@@ -61,16 +66,18 @@ std::string error_of(std::string_view text, const Sizes& sizes) {
 }
 
 TEST(Symptoms, NormWithAWeightOfEverySecondElement) {
-  expect_oracle("x: f32[3, 9]\nw: f32[9]\nb: f32[9]\ny = layer_norm(x, w, b) num_axes=1 eps=0.1\nreturn y", {{3, 9}, {9}, {9}}, 1e-5,
-                {Layout::kContiguous, Layout::kSteps, Layout::kReversed});
+  expect_oracle("x: f32[3, 9]\nw: f32[9]\nb: f32[9]\ny = layer_norm(x, w, b) num_axes=1 eps=0.1\nreturn y",
+                {{3, 9}, {9}, {9}}, 1e-5, {Layout::kContiguous, Layout::kSteps, Layout::kReversed});
 }
 
 TEST(Symptoms, NormWithOneWeightForAll) {
-  expect_oracle("x: f32[3, 9]\nw: f32[1]\ne = expand(w) shape=[9]\ny = rms_norm(x, e) num_axes=1 eps=0.1\nreturn y", {{3, 9}, {1}}, 1e-5);
+  expect_oracle("x: f32[3, 9]\nw: f32[1]\ne = expand(w) shape=[9]\ny = rms_norm(x, e) num_axes=1 eps=0.1\nreturn y",
+                {{3, 9}, {1}}, 1e-5);
 }
 
 TEST(Symptoms, SumOverTwoAxesThatAreNotOneLoop) {
-  expect_oracle("x: f32[3, 4, 5]\ny: f32[4, 1]\na = mul(x, y)\ns = reduce_sum(a) axes=[1,2]\nreturn s, a", {{3, 4, 5}, {4, 1}}, 1e-5, {Layout::kTransposed});
+  expect_oracle("x: f32[3, 4, 5]\ny: f32[4, 1]\na = mul(x, y)\ns = reduce_sum(a) axes=[1,2]\nreturn s, a",
+                {{3, 4, 5}, {4, 1}}, 1e-5, {Layout::kTransposed});
 }
 
 TEST(Symptoms, AnIotaAlongOneOfTwoRowAxes) {
@@ -80,7 +87,8 @@ TEST(Symptoms, AnIotaAlongOneOfTwoRowAxes) {
     a = mul(x, i)
     s = reduce_max(a) axes=[1,2]
     return s
-  )", {{3, 4, 5}});
+  )",
+                {{3, 4, 5}});
 }
 
 TEST(Symptoms, AnIotaOfSizeOneBroadcasts) {
@@ -105,19 +113,25 @@ TEST(Symptoms, AScalarThatWrapsAndAScalarThatIsCast) {
     y = add(x, k)
     a = add(z, f)
     return y, a, k
-  )", {{4}, {4}});
+  )",
+                {{4}, {4}});
 }
 
 TEST(Symptoms, HalfOperandsOfAMatMul) {
-  expect_oracle("x: f16[3, 7]\nweight w: f16[5, 7]\nt = transpose(w) perm=[1,0]\ny = matmul(x, t)\nz = matmul(y, w)\nreturn y, z", {{3, 7}, {5, 7}}, 0.1);
+  expect_oracle(
+      "x: f16[3, 7]\nweight w: f16[5, 7]\nt = transpose(w) perm=[1,0]\ny = matmul(x, t)\nz = matmul(y, w)\nreturn y, z",
+      {{3, 7}, {5, 7}}, 0.1);
 }
 
 TEST(Symptoms, AnOperandExpandedAlongTheSum) {
-  expect_oracle("x: f32[3, 1]\nw: f32[5]\na = expand(x) shape=[3, 7]\nb = expand(w) shape=[7, 5]\ny = matmul(a, b)\nreturn y", {{3, 1}, {5}}, 1e-5);
+  expect_oracle(
+      "x: f32[3, 1]\nw: f32[5]\na = expand(x) shape=[3, 7]\nb = expand(w) shape=[7, 5]\ny = matmul(a, b)\nreturn y",
+      {{3, 1}, {5}}, 1e-5);
 }
 
 TEST(Symptoms, WhatAMatMulReadsIsAlsoInItsEpilogue) {
-  expect_oracle("x: f32[6, 6]\nw: f32[6, 6]\na = neg(x)\ny = matmul(a, w)\nz = add(y, a)\nreturn z", {{6, 6}, {6, 6}}, 1e-5);
+  expect_oracle("x: f32[6, 6]\nw: f32[6, 6]\na = neg(x)\ny = matmul(a, w)\nz = add(y, a)\nreturn z", {{6, 6}, {6, 6}},
+                1e-5);
 }
 
 TEST(Symptoms, AnIotaIsMultiplied) {
@@ -133,7 +147,8 @@ TEST(Symptoms, ARowValueSpreadOverItsRowIsAnOutput) {
     y = add(e, k)
     z = sub(x, e)
     return y, z
-  )", {{3, 5}});
+  )",
+                {{3, 5}});
 }
 
 TEST(Symptoms, ValuesOfARowAreWrittenWithoutElements) {
@@ -144,7 +159,8 @@ TEST(Symptoms, ValuesOfARowAreWrittenWithoutElements) {
     s = reduce_sum(x) axes=[1] keepdim=1
     y = add(n, s)
     return y, n
-  )", {{3, 0}, {3, 1}});
+  )",
+                {{3, 0}, {3, 1}});
 }
 
 TEST(Symptoms, TheLargestOfNothingIsThatOfTheDType) {
@@ -156,7 +172,8 @@ TEST(Symptoms, TheLargestOfNothingIsThatOfTheDType) {
     b = reduce_min(y) axes=[0]
     c = reduce_max(z) axes=[1]
     return a, b, c
-  )", {{2, 0}, {0, 2}, {2, 0}});
+  )",
+                {{2, 0}, {0, 2}, {2, 0}});
 }
 
 TEST(Symptoms, ReductionsOfTruth) {
@@ -166,7 +183,8 @@ TEST(Symptoms, ReductionsOfTruth) {
     b = reduce_min(x) axes=[0]
     c = reduce_all(x) axes=[1,0]
     return a, b, c
-  )", {{4, 3}});
+  )",
+                {{4, 3}});
 }
 
 TEST(Symptoms, ACastOf8BytesTo8Bytes) {
@@ -176,7 +194,8 @@ TEST(Symptoms, ACastOf8BytesTo8Bytes) {
     y = add(x, k)
     z = cast(y) dtype=f64
     return z
-  )", {{3}});
+  )",
+                {{3}});
 }
 
 TEST(Symptoms, AnIntegerIsNeverNan) {
@@ -193,22 +212,32 @@ std::string chain(std::string_view input, int length, F&& make) {
 }
 
 TEST(Symptoms, EveryValueOfALongChainIsAnOutput) {
-  expect_oracle(chain("v0: f32[3, 40]", 40, [](int i) { return fmt::format("{}(v{})", i % 2 == 0 ? "tanh" : "neg", i - 1); }), {{3, 40}}, 1e-5);
+  expect_oracle(
+      chain("v0: f32[3, 40]", 40, [](int i) { return fmt::format("{}(v{})", i % 2 == 0 ? "tanh" : "neg", i - 1); }),
+      {{3, 40}}, 1e-5);
 }
 
 TEST(Symptoms, EveryRowValueOfALongChainIsAnOutput) {
-  expect_oracle(chain("v0: f64[300, 2]", 40, [](int i) { return i == 1 ? std::string("reduce_sum(v0) axes=[1] keepdim=1") : fmt::format("sin(v{})", i - 1); }),
+  expect_oracle(chain("v0: f64[300, 2]", 40,
+                      [](int i) {
+                        return i == 1 ? std::string("reduce_sum(v0) axes=[1] keepdim=1")
+                                      : fmt::format("sin(v{})", i - 1);
+                      }),
                 {{300, 2}}, 1e-9);
 }
 
 TEST(Symptoms, ManySoftmaxesInOneArea) {
-  expect_oracle(chain("v0: f32[3, 40]", 30, [](int i) { return fmt::format("softmax(v{}) axis=1", i - 1); }), {{3, 40}}, 1e-5);
+  expect_oracle(chain("v0: f32[3, 40]", 30, [](int i) { return fmt::format("softmax(v{}) axis=1", i - 1); }), {{3, 40}},
+                1e-5);
 }
 
 TEST(Symptoms, ManyScalarsAndReductionsInOneArea) {
   std::string text = "x: f32[5, 33]\ns0 = reduce_sum(x) axes=[1] keepdim=1\n";
   for (int i = 1; i < 14; ++i) {
-    text += fmt::format("k{0} = scalar() dtype=f32 value={0}\na{0} = mul(x, k{0})\nt{0} = sub(a{0}, s{1})\ns{0} = reduce_max(t{0}) axes=[1] keepdim=1\n", i, i - 1);
+    text += fmt::format(
+        "k{0} = scalar() dtype=f32 value={0}\na{0} = mul(x, k{0})\nt{0} = sub(a{0}, s{1})\ns{0} = reduce_max(t{0}) "
+        "axes=[1] keepdim=1\n",
+        i, i - 1);
   }
   expect_oracle(text + "return s13, s7, t13", {{5, 33}}, 1e-3);
 }
@@ -224,11 +253,16 @@ TEST(Symptoms, RowsLongerThanTheScratch) {
     d = sub(n, m)
     p = softmax(d) axis=1
     return d, p
-  )", {{2, 200003}, {2, 200003}}, 1e-4);
+  )",
+                {{2, 200003}, {2, 200003}}, 1e-4);
 }
 
 TEST(Symptoms, ShortRowsWithManyRowValues) {
-  expect_oracle(chain("v0: f64[20000, 1]", 12, [](int i) { return i == 1 ? std::string("reduce_sum(v0) axes=[1] keepdim=1") : fmt::format("cos(v{})", i - 1); }),
+  expect_oracle(chain("v0: f64[20000, 1]", 12,
+                      [](int i) {
+                        return i == 1 ? std::string("reduce_sum(v0) axes=[1] keepdim=1")
+                                      : fmt::format("cos(v{})", i - 1);
+                      }),
                 {{20000, 1}}, 1e-9);
 }
 
@@ -238,7 +272,10 @@ TEST(Symptoms, AMaskOfManyValues) {
     text += fmt::format("y{0}: f16[7]\n", i);
   }
   for (int i = 0; i < 12; ++i) {
-    text += fmt::format("c{0} = cast(y{0}) dtype=f32\nm{0} = lt(c{0}, x)\nn{0} = ge(c{0}, x)\na{0} = select(m{0}, c{0}, {1})\nb{0} = select(n{0}, a{0}, c{0})\n", i, last);
+    text += fmt::format(
+        "c{0} = cast(y{0}) dtype=f32\nm{0} = lt(c{0}, x)\nn{0} = ge(c{0}, x)\na{0} = select(m{0}, c{0}, {1})\nb{0} = "
+        "select(n{0}, a{0}, c{0})\n",
+        i, last);
     last = fmt::format("b{}", i);
   }
   expect_oracle(text + "return " + last, Sizes(13, {7}));
@@ -255,7 +292,8 @@ TEST(Symptoms, RowsThatAreReducedInParts) {
     e = neg(m)
     d = add(s, e)
     return d, s
-  )", {{3, 140003}, {3, 140003}}, 0.5, {Layout::kTransposed});
+  )",
+                {{3, 140003}, {3, 140003}}, 0.5, {Layout::kTransposed});
   expect_oracle("x: bool[L]\na = reduce_any(x) axes=[0]\nreturn a", {{131072}});
   expect_oracle(R"(
     x: i64[L]
@@ -263,20 +301,24 @@ TEST(Symptoms, RowsThatAreReducedInParts) {
     y = mul(x, i)
     s = reduce_sum(y) axes=[0]
     return s
-  )", {{100001}}, 0, {Layout::kReversed});
+  )",
+                {{100001}}, 0, {Layout::kReversed});
 }
 
 TEST(Symptoms, SizesThatOnlyTheCallKnowsDoNotFit) {
-  EXPECT_EQ(error_of("x: f32[B]\ny: f32[2]\nz = add(x, y)\nreturn z", {{3}, {2}}), "'z': sizes do not fit: B = 3, expected 1 or 2");
+  EXPECT_EQ(error_of("x: f32[B]\ny: f32[2]\nz = add(x, y)\nreturn z", {{3}, {2}}),
+            "'z': sizes do not fit: B = 3, expected 1 or 2");
 }
 
 TEST(Symptoms, ASliceReachesBeyondTheEnd) {
-  EXPECT_EQ(error_of("x: f32[B]\ny = slice(x) start=[0] stop=[4] step=[1]\nreturn y", {{3}}), "'y': sizes do not fit: 4, expected at most B = 3");
+  EXPECT_EQ(error_of("x: f32[B]\ny = slice(x) start=[0] stop=[4] step=[1]\nreturn y", {{3}}),
+            "'y': sizes do not fit: 4, expected at most B = 3");
 }
 
 TEST(Symptoms, MoreAxesThanThereMayBe) {
-  EXPECT_EQ(error_of("x: f32[1,1,1,1,1,1,1,1,1,1,1,1,1]\ny = neg(x)\nreturn y", {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}),
-            "'x': rank 13, at most 12 is supported");
+  EXPECT_EQ(
+      error_of("x: f32[1,1,1,1,1,1,1,1,1,1,1,1,1]\ny = neg(x)\nreturn y", {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}),
+      "'x': rank 13, at most 12 is supported");
 }
 
 }  // namespace

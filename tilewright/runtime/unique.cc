@@ -23,7 +23,8 @@ UniqueResult unique_of(const Tensor& x) {
   const T* data = x.data_as<T>();
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return before(data[a], data[b]); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return before(data[a], data[b]); });
   std::vector<T> values;
   std::vector<std::int64_t> counts;
   UniqueResult out{.inverse = Tensor(DType::kI64, {n})};

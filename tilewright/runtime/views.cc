@@ -2,7 +2,9 @@
 
 namespace tilewright::runtime {
 namespace {
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
 }  // namespace
 
 void set_contiguous(View& view) {

@@ -7,9 +7,9 @@ namespace tilewright::runtime {
 
 using compiler::View;
 
-void set_contiguous(View& view);              // strides from sizes, row-major
+void set_contiguous(View& view);  // strides from sizes, row-major
 bool is_contiguous(const View& view);
-void drop_idle_strides(View& view);           // strides of axes of size 1, which nothing walks, get one fixed value
+void drop_idle_strides(View& view);  // strides of axes of size 1, which nothing walks, get one fixed value
 // The strides with which `from` reads as the shape of `to`; false if a copy is needed. Sizes of 1 are free.
 bool reshape_view(const View& from, View& to);
 void transpose_view(const View& from, std::span<const std::int64_t> perm, View& to);

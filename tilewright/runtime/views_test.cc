@@ -66,7 +66,8 @@ TEST(Views, ReshapesVisitTheSameElements) {
   for (int round = 0; round < 20000; ++round) {
     std::vector<std::int64_t> sizes, strides, target{1};
     std::int64_t stride = 1;
-    for (int i = 0; i < below(5); ++i) sizes.push_back(std::vector<std::int64_t>{1, 1, 2, 3, 4}[static_cast<std::size_t>(below(5))]);
+    for (int i = 0; i < below(5); ++i)
+      sizes.push_back(std::vector<std::int64_t>{1, 1, 2, 3, 4}[static_cast<std::size_t>(below(5))]);
     for (std::size_t i = sizes.size(); i-- > 0;) {
       strides.insert(strides.begin(), below(6) == 0 ? -stride : below(6) == 0 ? 0 : stride * (below(5) == 0 ? 2 : 1));
       stride = std::abs(strides.front()) * sizes[i];

@@ -32,7 +32,8 @@ PackedWeight::PackedWeight(std::int64_t size) : data(nullptr), bytes(size) {
   // Panels are streamed once per call: 2 MB pages save a tenth of the time.
   const bool huge = size >= kHugePage;
   const std::size_t alignment = huge ? static_cast<std::size_t>(kHugePage) : 64;
-  const std::size_t rounded = (static_cast<std::size_t>(std::max<std::int64_t>(size, 1)) + alignment - 1) / alignment * alignment;
+  const std::size_t rounded =
+      (static_cast<std::size_t>(std::max<std::int64_t>(size, 1)) + alignment - 1) / alignment * alignment;
   data = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
   if (data != nullptr && huge) madvise(data, rounded, MADV_HUGEPAGE);
   stats().packed_bytes += size;
@@ -84,7 +85,9 @@ Result<std::shared_ptr<const PackedWeight>> packed_weight(const PackKey& key, st
   }
   TW_TRY(compiler::emit_pack(from, to, key.panel, out));
   const auto converted_bytes = static_cast<std::int64_t>(converted.size() * sizeof(float));
-  program.buffers = {{isa::BufferKind::kInput, base_bytes}, {isa::BufferKind::kPacked, bytes}, {isa::BufferKind::kArena, converted_bytes}};
+  program.buffers = {{isa::BufferKind::kInput, base_bytes},
+                     {isa::BufferKind::kPacked, bytes},
+                     {isa::BufferKind::kArena, converted_bytes}};
   program.scratch_bytes = out.scratch_bytes();
   TW_TRY(isa::verify_program(program));
   std::byte* const buffers[] = {base, packed->data, reinterpret_cast<std::byte*>(converted.data())};

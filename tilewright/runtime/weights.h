@@ -1,5 +1,5 @@
-// Packed weights: panels made from a weight once per content. One table for the process, shared by all plans; an entry lives
-// as long as a plan holds it. Thread-safe.
+// Packed weights: panels made from a weight once per content. One table for the process, shared by all plans; an entry
+// lives as long as a plan holds it. Thread-safe.
 #pragma once
 
 #include <memory>

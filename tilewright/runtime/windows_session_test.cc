@@ -1,5 +1,5 @@
-// Convolutions and pools against the oracle on every machine: 1 to 3 spatial axes, groups, strides, pads, dilation, dtypes,
-// strided inputs.
+// Convolutions and pools against the oracle on every machine: 1 to 3 spatial axes, groups, strides, pads, dilation,
+// dtypes, strided inputs.
 #include "tilewright/runtime/oracle_testing.h"
 
 namespace tilewright::runtime {
@@ -16,7 +16,12 @@ TEST(ConvKernels, TwoAxesWithBiasPadsAndStrides) {
     y = conv(x, w, b) stride=[1,1] low=[1,1] high=[1,1] dilation=[1,1]
     z = conv(x, w) stride=[2,1] low=[0,2] high=[1,0] dilation=[1,2]
     return y, z
-  )", {{{1, 3, 5, 6}, {4, 3, 3, 3}, {4}}, {{2, 1, 3, 5}, {1, 1, 3, 3}, {1}}, {{1, 17, 9, 50}, {33, 17, 3, 3}, {33}}, {{2, 64, 7, 7}, {70, 64, 3, 3}, {70}}}, 1e-4);
+  )",
+                {{{1, 3, 5, 6}, {4, 3, 3, 3}, {4}},
+                 {{2, 1, 3, 5}, {1, 1, 3, 3}, {1}},
+                 {{1, 17, 9, 50}, {33, 17, 3, 3}, {33}},
+                 {{2, 64, 7, 7}, {70, 64, 3, 3}, {70}}},
+                1e-4);
 }
 
 TEST(ConvKernels, PointwiseIsAMatrixProduct) {
@@ -28,11 +33,13 @@ TEST(ConvKernels, PointwiseIsAMatrixProduct) {
     t = transpose(x) perm=[0,1,3,2]
     z = conv(t, w) stride=[1,1] low=[0,0] high=[0,0] dilation=[1,1]
     return y, z
-  )", {{{1, 3, 5, 6}, {4, 3, 1, 1}, {4}}, {{2, 70, 7, 9}, {40, 70, 1, 1}, {40}}}, 1e-4);
+  )",
+                {{{1, 3, 5, 6}, {4, 3, 1, 1}, {4}}, {{2, 70, 7, 9}, {40, 70, 1, 1}, {40}}}, 1e-4);
 }
 
 TEST(ConvKernels, GroupsAndDepthwise) {
-  expect_oracle(R"(
+  expect_oracle(
+      R"(
     x: f32[N, 12, H, W]
     w: f32[12, 1, 3, 5]
     v: f32[6, 4, 3, 3]
@@ -41,7 +48,8 @@ TEST(ConvKernels, GroupsAndDepthwise) {
     z = conv(x, w) stride=[2,2] low=[0,1] high=[0,3] dilation=[2,1] groups=12
     u = conv(x, v) stride=[1,2] low=[1,1] high=[1,1] dilation=[1,1] groups=3
     return y, z, u
-  )", {{{1, 12, 7, 6}, {12, 1, 3, 5}, {6, 4, 3, 3}, {12}}, {{2, 12, 9, 40}, {12, 1, 3, 5}, {6, 4, 3, 3}, {12}}}, 1e-4);
+  )",
+      {{{1, 12, 7, 6}, {12, 1, 3, 5}, {6, 4, 3, 3}, {12}}, {{2, 12, 9, 40}, {12, 1, 3, 5}, {6, 4, 3, 3}, {12}}}, 1e-4);
 }
 
 TEST(ConvKernels, OneAndThreeAxes) {
@@ -50,18 +58,23 @@ TEST(ConvKernels, OneAndThreeAxes) {
     w: f32[6, 4, 5]
     y = conv(x, w) stride=[2] low=[3] high=[1] dilation=[2]
     return y
-  )", {{{1, 4, 9}, {6, 4, 5}}, {{2, 4, 300}, {6, 4, 5}}}, 1e-4);
+  )",
+                {{{1, 4, 9}, {6, 4, 5}}, {{2, 4, 300}, {6, 4, 5}}}, 1e-4);
   expect_oracle(R"(
     x: f32[N, 4, D, H, W]
     w: f32[6, 2, 2, 3, 3]
     y = conv(x, w) stride=[1,2,1] low=[1,1,0] high=[0,1,1] dilation=[1,1,2] groups=2
     return y
-  )", {{{1, 4, 3, 5, 6}, {6, 2, 2, 3, 3}}, {{2, 4, 4, 9, 11}, {6, 2, 2, 3, 3}}}, 1e-4);
+  )",
+                {{{1, 4, 3, 5, 6}, {6, 2, 2, 3, 3}}, {{2, 4, 4, 9, 11}, {6, 2, 2, 3, 3}}}, 1e-4);
 }
 
 TEST(ConvKernels, OtherDTypesAndStridedInputs) {
   for (DType dtype : {DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kI32, DType::kI64}) {
-    const double tolerance = dtype == DType::kBF16 ? 2e-2 : dtype == DType::kF16 ? 3e-3 : dtype == DType::kF64 ? 1e-12 : 0;
+    const double tolerance = dtype == DType::kBF16  ? 2e-2
+                             : dtype == DType::kF16 ? 3e-3
+                             : dtype == DType::kF64 ? 1e-12
+                                                    : 0;
     expect_oracle(with_dtype(R"(
       x: DTYPE[N, H, W, C]
       w: DTYPE[3, 3, C, O]
@@ -71,7 +84,9 @@ TEST(ConvKernels, OtherDTypesAndStridedInputs) {
       y = conv(t, v, b) stride=[1,1] low=[1,1] high=[1,1] dilation=[1,1]
       z = transpose(y) perm=[0,2,3,1]
       return y, z
-    )", dtype), {{{1, 5, 6, 3}, {3, 3, 3, 4}, {4}}, {{2, 9, 20, 5}, {3, 3, 5, 7}, {7}}}, tolerance);
+    )",
+                             dtype),
+                  {{{1, 5, 6, 3}, {3, 3, 3, 4}, {4}}, {{2, 9, 20, 5}, {3, 3, 5, 7}, {7}}}, tolerance);
   }
 }
 
@@ -84,7 +99,9 @@ TEST(ConvKernels, Transposed) {
     y = conv_transpose(x, w, b) stride=[2,3] low=[1,0] high=[0,1] dilation=[1,1] output_pad=[1,0]
     z = conv_transpose(x, v) stride=[1,2] low=[0,1] high=[0,1] dilation=[2,1] output_pad=[0,1] groups=2
     return y, z
-  )", {{{1, 4, 3, 5}, {4, 3, 3, 2}, {4, 2, 3, 3}, {3}}, {{2, 4, 9, 20}, {4, 3, 3, 2}, {4, 2, 3, 3}, {3}}}, 1e-4);
+  )",
+                {{{1, 4, 3, 5}, {4, 3, 3, 2}, {4, 2, 3, 3}, {3}}, {{2, 4, 9, 20}, {4, 3, 3, 2}, {4, 2, 3, 3}, {3}}},
+                1e-4);
 }
 
 TEST(PoolKernels, MaximumAndPositions) {
@@ -95,7 +112,9 @@ TEST(PoolKernels, MaximumAndPositions) {
       b, j = max_pool(x) window=[3,3] stride=[1,2] low=[1,1] high=[1,1] dilation=[1,1]
       c, k = max_pool(x) window=[2,3] stride=[1,1] low=[0,2] high=[1,0] dilation=[2,1]
       return a, i, b, j, c, k
-    )", dtype), {{{1, 2, 5, 6}}, {{2, 3, 9, 70}}, {{1, 40, 7, 7}}, {{1, 1, 3, 600}}});
+    )",
+                             dtype),
+                  {{{1, 2, 5, 6}}, {{2, 3, 9, 70}}, {{1, 40, 7, 7}}, {{1, 1, 3, 600}}});
   }
 }
 
@@ -103,8 +122,10 @@ TEST(PoolKernels, MaximumOfNans) {
   Tensor x = testing::random_tensor(DType::kF32, {1, 2, 6, 40}, 1);
   for (std::int64_t i = 0; i < x.count(); i += 7) x.data_as<float>()[i] = std::nanf("");
   for (std::int64_t i = 3; i < x.count(); i += 11) x.data_as<float>()[i] = -INFINITY;
-  testing::expect_oracle_on("x: f32[N, C, H, W]\na, i = max_pool(x) window=[3,2] stride=[1,1] low=[1,0] high=[1,1] dilation=[1,1]\nreturn a, i",
-                {{x}}, 0);
+  testing::expect_oracle_on(
+      "x: f32[N, C, H, W]\na, i = max_pool(x) window=[3,2] stride=[1,1] low=[1,0] high=[1,1] dilation=[1,1]\nreturn a, "
+      "i",
+      {{x}}, 0);
 }
 
 TEST(PoolKernels, Mean) {
@@ -119,15 +140,21 @@ TEST(PoolKernels, Mean) {
       t = transpose(x) perm=[0,1,3,2]
       e = avg_pool(t) window=[2,2] stride=[1,1] low=[0,0] high=[0,0]
       return a, b, c, d, e
-    )", dtype), {{{1, 2, 5, 6}}, {{2, 3, 9, 70}}, {{1, 40, 7, 7}}}, tolerance);
+    )",
+                             dtype),
+                  {{{1, 2, 5, 6}}, {{2, 3, 9, 70}}, {{1, 40, 7, 7}}}, tolerance);
   }
 }
 
 TEST(PoolKernels, OneAndThreeAxes) {
-  expect_oracle("x: f32[N, C, L]\na, i = max_pool(x) window=[4] stride=[3] low=[1] high=[2] dilation=[1]\nb = avg_pool(x) window=[3] stride=[1] low=[0] high=[0]\nreturn a, i, b",
-                {{{1, 2, 9}}, {{2, 3, 500}}}, 1e-5);
-  expect_oracle("x: f32[N, C, D, H, W]\na, i = max_pool(x) window=[2,2,2] stride=[1,2,2] low=[1,0,0] high=[0,0,1] dilation=[1,1,1]\nreturn a, i",
-                {{{1, 2, 3, 4, 5}}, {{2, 3, 4, 6, 20}}});
+  expect_oracle(
+      "x: f32[N, C, L]\na, i = max_pool(x) window=[4] stride=[3] low=[1] high=[2] dilation=[1]\nb = avg_pool(x) "
+      "window=[3] stride=[1] low=[0] high=[0]\nreturn a, i, b",
+      {{{1, 2, 9}}, {{2, 3, 500}}}, 1e-5);
+  expect_oracle(
+      "x: f32[N, C, D, H, W]\na, i = max_pool(x) window=[2,2,2] stride=[1,2,2] low=[1,0,0] high=[0,0,1] "
+      "dilation=[1,1,1]\nreturn a, i",
+      {{{1, 2, 3, 4, 5}}, {{2, 3, 4, 6, 20}}});
 }
 
 }  // namespace

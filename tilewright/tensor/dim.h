@@ -28,11 +28,11 @@ class Dim;
 struct DimNode {  // internal to tensor/; read through Dim
   DimOp op;
   bool is_float;
-  std::int64_t integer = 0;   // kConst
-  double real = 0;            // kFloatConst
-  std::string name;           // kSymbol, kFloatSymbol
+  std::int64_t integer = 0;  // kConst
+  double real = 0;           // kFloatConst
+  std::string name;          // kSymbol, kFloatSymbol
   std::vector<Dim> operands;
-  std::uint64_t id = 0;       // order of creation, dense from 0
+  std::uint64_t id = 0;  // order of creation, dense from 0
 };
 
 class Dim {
@@ -78,8 +78,10 @@ Dim max(Dim a, Dim b);
 Dim broadcast(Dim a, Dim b);
 Dim select(Dim condition, Dim if_true, Dim if_false);
 
-std::string to_string(Dim dim);                // "2*s0 + 1"; parse_dim(to_string(d)) == d
-inline std::string format_as(Dim dim) { return to_string(dim); }
+std::string to_string(Dim dim);  // "2*s0 + 1"; parse_dim(to_string(d)) == d
+inline std::string format_as(Dim dim) {
+  return to_string(dim);
+}
 Result<Dim> parse_dim(std::string_view text);  // identifiers become integer symbols; "%name" is an f64 symbol
 
 // Symbols in the order of their first appearance, appended without repeats.

@@ -37,7 +37,7 @@ class DimProgram {
  private:
   struct Step {
     DimOp op;
-    bool is_float;               // of the operation's arithmetic
+    bool is_float;  // of the operation's arithmetic
     Slot target, a, b, c;
   };
   struct Constant {

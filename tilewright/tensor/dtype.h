@@ -33,12 +33,18 @@ constexpr char kind(DType dtype) {
   return kKinds[static_cast<int>(dtype)];
 }
 
-constexpr bool is_float(DType dtype) { return kind(dtype) == 'f'; }
-constexpr bool is_integer(DType dtype) { return kind(dtype) == 'i' || kind(dtype) == 'u'; }
+constexpr bool is_float(DType dtype) {
+  return kind(dtype) == 'f';
+}
+constexpr bool is_integer(DType dtype) {
+  return kind(dtype) == 'i' || kind(dtype) == 'u';
+}
 
-std::string_view to_string(DType dtype);                      // "f32"
-std::optional<DType> parse_dtype(std::string_view text);      // inverse of to_string
-inline std::string_view format_as(DType dtype) { return to_string(dtype); }
+std::string_view to_string(DType dtype);                  // "f32"
+std::optional<DType> parse_dtype(std::string_view text);  // inverse of to_string
+inline std::string_view format_as(DType dtype) {
+  return to_string(dtype);
+}
 
 template <typename T>
 struct DTypeOf;

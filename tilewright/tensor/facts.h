@@ -18,10 +18,10 @@ struct Range {
 
 class Facts {
  public:
-  void set_range(Dim symbol, Range range);          // default for a symbol: [0, INT64_MAX]
+  void set_range(Dim symbol, Range range);  // default for a symbol: [0, INT64_MAX]
   void set_divisor(Dim symbol, std::int64_t divisor);
-  void set_equal(Dim a, Dim b);                     // a fact that guards already ensure
-  Range range(Dim dim) const;                       // conservative bounds of an integer expression
+  void set_equal(Dim a, Dim b);  // a fact that guards already ensure
+  Range range(Dim dim) const;    // conservative bounds of an integer expression
 
   Answer same(Dim a, Dim b) const;
   Answer is_one(Dim a) const { return same(a, Dim(1)); }
@@ -29,7 +29,7 @@ class Facts {
   Answer less(Dim a, Dim b) const;
   Answer less_equal(Dim a, Dim b) const;
   Answer divisible(Dim a, std::int64_t divisor) const;
-  Dim simplify(Dim dim) const;                      // with equalities and ranges applied
+  Dim simplify(Dim dim) const;  // with equalities and ranges applied
 
   // What was set, for printing.
   const std::unordered_map<Dim, Range>& ranges() const { return ranges_; }
@@ -45,7 +45,7 @@ class Facts {
   // A query visits at most this many nodes; beyond, nothing is known. Shared subexpressions count each time.
   static constexpr int kBudget = 4096;
 
-  Range range_of(Dim dim, int& budget) const;         // facts_range.cc
+  Range range_of(Dim dim, int& budget) const;  // facts_range.cc
   Range quotient_range(Dim dim, int& budget) const;
   Range extremum_range(Dim dim, int& budget) const;
   Range range_of(Dim dim) const;
@@ -65,6 +65,8 @@ class Facts {
   std::unordered_map<Dim, Dim> equal_;  // replaced by; acyclic
 };
 
-inline bool provably_different(Dim a, Dim b, const Facts& facts = {}) { return facts.same(a, b) == Answer::kNo; }
+inline bool provably_different(Dim a, Dim b, const Facts& facts = {}) {
+  return facts.same(a, b) == Answer::kNo;
+}
 
 }  // namespace tilewright

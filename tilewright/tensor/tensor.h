@@ -30,17 +30,19 @@ class Tensor {
   std::span<const std::int64_t> sizes() const { return sizes_; }
   std::span<const std::int64_t> strides() const { return strides_; }
   std::size_t rank() const { return sizes_.size(); }
-  std::int64_t count() const;                                    // number of elements
+  std::int64_t count() const;  // number of elements
   std::int64_t bytes() const { return count() * byte_size(dtype_); }
   bool is_contiguous() const;
-  Tensor contiguous() const;                                     // itself, or a row-major copy
+  Tensor contiguous() const;  // itself, or a row-major copy
   const std::shared_ptr<void>& owner() const { return owner_; }
 
   void* data() const { return data_; }
   template <typename T>
-  T* data_as() const { return static_cast<T*>(data_); }          // unchecked: the caller knows the dtype
+  T* data_as() const {
+    return static_cast<T*>(data_);
+  }  // unchecked: the caller knows the dtype
   template <typename T>
-  T& at(std::span<const std::int64_t> index) const;              // unchecked
+  T& at(std::span<const std::int64_t> index) const;  // unchecked
 
  private:
   DType dtype_ = DType::kF32;

@@ -145,7 +145,8 @@ Result<Tensor> parse_reference(Scanner& in, const TensorType& type) {
   }
   const Tensor& tensor = in.tensors()[static_cast<std::size_t>(number)];
   const TensorType actual{tensor.dtype(), Shape(tensor.sizes().begin(), tensor.sizes().end())};
-  if (!(actual == type)) return in.fail("tensor {} is {}, the text says {}", number, to_string(actual), to_string(type));
+  if (!(actual == type))
+    return in.fail("tensor {} is {}, the text says {}", number, to_string(actual), to_string(type));
   return tensor;
 }
 

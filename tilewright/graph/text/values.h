@@ -9,8 +9,8 @@ namespace tilewright::text {
 
 std::string print_value(const AttrValue& value);
 std::string print_tensor(const Tensor& tensor);
-bool is_long(const Tensor& tensor);                                          // its elements are not written one by one
-std::string print_reference(const Tensor& tensor, std::size_t number);       // "f32[3, 400]{@2}"
+bool is_long(const Tensor& tensor);                                     // its elements are not written one by one
+std::string print_reference(const Tensor& tensor, std::size_t number);  // "f32[3, 400]{@2}"
 
 Result<AttrValue> parse_value(Scanner& in, AttrKind kind);
 Result<TensorType> parse_type(Scanner& in);  // "f32[B, 64]"

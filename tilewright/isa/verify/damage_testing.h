@@ -1,4 +1,5 @@
-// For tests: the verifier's verdict on a program given as text, and on the same program with one piece of text replaced.
+// For tests: the verifier's verdict on a program given as text, and on the same program with one piece of text
+// replaced.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -9,7 +9,8 @@ bool check_flag(Verifier& v, std::string_view name, std::int64_t value) {
 }
 
 bool check_streams_between(Verifier& v, int least_count, int most) {
-  if (v.at.streams < least_count || v.at.streams > most) return v.reject("{} streams, it has {} to {}", v.at.streams, least_count, most);
+  if (v.at.streams < least_count || v.at.streams > most)
+    return v.reject("{} streams, it has {} to {}", v.at.streams, least_count, most);
   for (int s = 0; s < v.at.streams; ++s) {
     if (v.stream(s).space() != Space::kBuffer) return v.reject("stream {} is not in a buffer", s);
   }
@@ -26,7 +27,9 @@ bool check_written(Verifier& v, int stream, std::int64_t inner) {
   return check_streams(v, StreamSet{1} << stream, {v.at.rank, inner, 1, 1}) && check_writable(v, stream);
 }
 
-bool check_read(Verifier& v, int stream) { return check_streams(v, StreamSet{1} << stream, {v.at.rank, v.inner(), 1, 1}); }
+bool check_read(Verifier& v, int stream) {
+  return check_streams(v, StreamSet{1} << stream, {v.at.rank, v.inner(), 1, 1});
+}
 
 }  // namespace
 
@@ -40,9 +43,12 @@ bool verify_Scan(Verifier& v, const Inst& inst, const ScanFields& f) {
 }
 
 bool verify_ArgReduce(Verifier& v, const Inst& inst, const ArgReduceFields& f) {
-  if (!check_flag(v, "smallest", f.smallest) || !check_flag(v, "last", f.last) || !check_positive(v, "row_tile", f.row_tile)) return false;
+  if (!check_flag(v, "smallest", f.smallest) || !check_flag(v, "last", f.last) ||
+      !check_positive(v, "row_tile", f.row_tile))
+    return false;
   if (v.inner() < 1) return v.reject("inner {}: nothing has no largest element", v.inner());
-  if (!check_streams_between(v, 2, 2) || !check_tasks(v, tiling_of(inst, f)) || !check_dtype(v, 1, DType::kI64)) return false;
+  if (!check_streams_between(v, 2, 2) || !check_tasks(v, tiling_of(inst, f)) || !check_dtype(v, 1, DType::kI64))
+    return false;
   return check_read(v, 0) && check_written(v, 1, 1);
 }
 
@@ -55,10 +61,13 @@ bool verify_Sort(Verifier& v, const Inst& inst, const SortFields& f) {
   if (v.inner() > kMaxScratchSort && v.at.streams == 3) return v.reject("rows of {} without work memory", v.inner());
   if (v.at.streams == 3) return true;
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(v.inner(), std::int64_t{32}, &bytes)) return v.reject("stream 3: addresses beyond 64 bits");
-  if (v.stream(3).inner_stride != 1) return v.reject("stream 3: inner stride {}, 1 is needed", v.stream(3).inner_stride);
+  if (__builtin_mul_overflow(v.inner(), std::int64_t{32}, &bytes))
+    return v.reject("stream 3: addresses beyond 64 bits");
+  if (v.stream(3).inner_stride != 1)
+    return v.reject("stream 3: inner stride {}, 1 is needed", v.stream(3).inner_stride);
   for (int d = 0; d < v.at.rank; ++d) {
-    if (v.stream(3).strides()[d] % 8 != 0) return v.reject("stream 3: stride {} is no multiple of 8", v.stream(3).strides()[d]);
+    if (v.stream(3).strides()[d] % 8 != 0)
+      return v.reject("stream 3: stride {} is no multiple of 8", v.stream(3).strides()[d]);
   }
   if (v.stream(3).offset % 8 != 0) return v.reject("stream 3: offset {} is no multiple of 8", v.stream(3).offset);
   return check_dtype(v, 3, DType::kU8) && check_written(v, 3, bytes);
@@ -66,12 +75,14 @@ bool verify_Sort(Verifier& v, const Inst& inst, const SortFields& f) {
 
 bool verify_NonZero(Verifier& v, const Inst& inst, const NonZeroFields& f) {
   if (f.limit < -1) return v.reject("limit {}", f.limit);
-  if (!check_streams_between(v, 2, 2) || !check_tasks(v, tiling_of(inst, f)) || !check_dtype(v, 1, DType::kI64)) return false;
+  if (!check_streams_between(v, 2, 2) || !check_tasks(v, tiling_of(inst, f)) || !check_dtype(v, 1, DType::kI64))
+    return false;
   if (!check_read(v, 0) || !check_writable(v, 1)) return false;
   if (f.limit == 0) return true;
   const StreamHead& to = v.stream(1);
   std::int64_t low = to.offset, high = to.offset;
-  const bool fits = f.limit < 0 || (extend(f.limit, f.step, low, high) && extend(v.at.rank + 1, to.inner_stride, low, high));
+  const bool fits =
+      f.limit < 0 || (extend(f.limit, f.step, low, high) && extend(v.at.rank + 1, to.inner_stride, low, high));
   if (!fits) return v.reject("stream 1: addresses beyond 64 bits");
   return check_range(v, 1, low, high, 8);
 }
@@ -81,11 +92,13 @@ bool verify_Random(Verifier& v, const Inst& inst, const RandomFields& f) {
   if (f.distribution < 0 || f.distribution > 2) return v.reject("distribution {}", f.distribution);
   if (!check_positive(v, "inner_tile", f.inner_tile)) return false;
   if (f.inner_tile % 2 != 0) return v.reject("inner_tile {} is odd", f.inner_tile);
-  if (!check_streams_between(v, 2, 2) || !check_tasks(v, tiling_of(inst, f)) || !check_dtype(v, 0, DType::kI64)) return false;
+  if (!check_streams_between(v, 2, 2) || !check_tasks(v, tiling_of(inst, f)) || !check_dtype(v, 0, DType::kI64))
+    return false;
   const DType dtype = v.stream(1).dtype();
   const bool fits = f.distribution == 2 ? dtype == DType::kI32 || dtype == DType::kI64 : is_float(dtype);
   if (!fits) return v.reject("distribution {} of {}", f.distribution, to_string(dtype));
-  if (v.stream(1).inner_stride != byte_size(dtype)) return v.reject("stream 1: inner stride {}, unit is needed", v.stream(1).inner_stride);
+  if (v.stream(1).inner_stride != byte_size(dtype))
+    return v.reject("stream 1: inner stride {}, unit is needed", v.stream(1).inner_stride);
   return check_streams(v, 1, {0, 2, 1, 1}) && check_written(v, 1, v.inner());
 }
 

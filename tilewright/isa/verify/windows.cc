@@ -1,4 +1,5 @@
-// The rules of conv and pool: sizes and steps small enough that no coordinate overflows, and operands within their buffers.
+// The rules of conv and pool: sizes and steps small enough that no coordinate overflows, and operands within their
+// buffers.
 #include "tilewright/isa/verify/verifier.h"
 
 namespace tilewright::isa {
@@ -36,7 +37,8 @@ bool check_geometry(Verifier& v, const Fields& f) {
 }
 
 bool check_operands(Verifier& v, int least_count, int most) {
-  if (v.at.streams < least_count || v.at.streams > most) return v.reject("{} streams, it has {} to {}", v.at.streams, least_count, most);
+  if (v.at.streams < least_count || v.at.streams > most)
+    return v.reject("{} streams, it has {} to {}", v.at.streams, least_count, most);
   for (int s = 0; s < v.at.streams; ++s) {
     if (v.stream(s).space() != Space::kBuffer) return v.reject("stream {} is not in a buffer", s);
   }
@@ -70,7 +72,8 @@ bool check_axes(Verifier& v, int stream, std::initializer_list<Axis> axes) {
 
 bool check_unit(Verifier& v, int stream) {
   const StreamHead& head = v.stream(stream);
-  return head.inner_stride == byte_size(head.dtype()) || v.reject("stream {}: inner stride {}, unit is needed", stream, head.inner_stride);
+  return head.inner_stride == byte_size(head.dtype()) ||
+         v.reject("stream {}: inner stride {}, unit is needed", stream, head.inner_stride);
 }
 
 // Strides in whole elements, so that a machine may count in elements.
@@ -78,7 +81,8 @@ bool check_whole(Verifier& v, int stream) {
   const StreamHead& head = v.stream(stream);
   const std::int64_t size = byte_size(head.dtype());
   for (int d = 0; d < v.at.rank; ++d) {
-    if (head.strides()[d] % size != 0) return v.reject("stream {}: stride {} is no whole element", stream, head.strides()[d]);
+    if (head.strides()[d] % size != 0)
+      return v.reject("stream {}: stride {} is no whole element", stream, head.strides()[d]);
   }
   return true;
 }
@@ -96,7 +100,8 @@ bool verify_Conv(Verifier& v, const Inst& inst, const ConvFields& f) {
   if (!check_tasks(v, tiling_of(inst, f))) return false;
   std::int64_t sums = f.channels;
   bool overflow = false;
-  for (const std::int64_t window : {f.window1, f.window2, f.window3}) overflow |= __builtin_mul_overflow(sums, window, &sums);
+  for (const std::int64_t window : {f.window1, f.window2, f.window3})
+    overflow |= __builtin_mul_overflow(sums, window, &sums);
   if (overflow || sums > std::int64_t{1} << 40) return v.reject("sums of more than 2^40 terms");
   const DType dtype = v.stream(0).dtype();
   for (int s = 1; s < v.at.streams; ++s) {
@@ -106,10 +111,17 @@ bool verify_Conv(Verifier& v, const Inst& inst, const ConvFields& f) {
   if (dims[0] == 0 || dims[1] == 0 || dims[2] == 0 || v.inner() == 0) return check_writable(v, 2);
   const std::int64_t* x = v.stream(0).strides();
   const std::int64_t* w = v.stream(1).strides();
-  if (!check_axes(v, 0, {{dims[0], x[0]}, {dims[1], x[1]}, {f.channels, x[2]}, {f.in1, f.step1}, {f.in2, f.step2}, {f.in3, v.stream(0).inner_stride}})) {
+  if (!check_axes(v, 0,
+                  {{dims[0], x[0]},
+                   {dims[1], x[1]},
+                   {f.channels, x[2]},
+                   {f.in1, f.step1},
+                   {f.in2, f.step2},
+                   {f.in3, v.stream(0).inner_stride}})) {
     return false;
   }
-  if (!check_unit(v, 1) || !check_axes(v, 1, {{dims[1], w[1]}, {dims[2], w[2]}, {sums, byte_size(dtype)}})) return false;
+  if (!check_unit(v, 1) || !check_axes(v, 1, {{dims[1], w[1]}, {dims[2], w[2]}, {sums, byte_size(dtype)}}))
+    return false;
   if (w[0] != 0) return v.reject("stream 1: batch stride {}", w[0]);
   if (!check_unit(v, 2) || !check_writable(v, 2)) return false;
   if (!check_streams(v, 4, {3, v.inner(), 1, 1})) return false;
@@ -120,20 +132,26 @@ bool verify_Pool(Verifier& v, const Inst& inst, const PoolFields& f) {
   if (v.at.rank != 2) return v.reject("rank {}, dims are batch and channels", v.at.rank);
   if (f.kind != 0 && f.kind != 1) return v.reject("kind {}", f.kind);
   if (!check_operands(v, 2, f.kind == 0 ? 3 : 2) || !check_geometry(v, f)) return false;
-  if (f.count_pads < 0 || f.count_pads > 1 || f.divisor < 0) return v.reject("count_pads {}, divisor {}", f.count_pads, f.divisor);
-  if (f.in1 * f.in2 > kMost || f.in1 * f.in2 * f.in3 > kMost) return v.reject("a plane of more than {} elements", kMost);
+  if (f.count_pads < 0 || f.count_pads > 1 || f.divisor < 0)
+    return v.reject("count_pads {}, divisor {}", f.count_pads, f.divisor);
+  if (f.in1 * f.in2 > kMost || f.in1 * f.in2 * f.in3 > kMost)
+    return v.reject("a plane of more than {} elements", kMost);
   if (!check_positive(v, "row_tile", f.row_tile) || !check_tasks(v, tiling_of(inst, f))) return false;
   const DType dtype = v.stream(0).dtype();
   if (f.kind == 1 && !is_float(dtype)) return v.reject("a mean of {}", to_string(dtype));
   const std::int64_t* dims = v.at.dims();
   const std::int64_t* x = v.stream(0).strides();
   if (!check_dtype(v, 1, dtype) || !check_unit(v, 1) || !check_writable(v, 1)) return false;
-  if (v.inner() != 0 && !check_axes(v, 0, {{dims[0], x[0]}, {dims[1], x[1]}, {f.in1, f.step1}, {f.in2, f.step2}, {f.in3, v.stream(0).inner_stride}})) {
+  if (v.inner() != 0 &&
+      !check_axes(
+          v, 0,
+          {{dims[0], x[0]}, {dims[1], x[1]}, {f.in1, f.step1}, {f.in2, f.step2}, {f.in3, v.stream(0).inner_stride}})) {
     return false;
   }
   if (!check_streams(v, 2, {2, v.inner(), 1, 1})) return false;
   if (v.at.streams == 2) return true;
-  return check_dtype(v, 2, DType::kI64) && check_unit(v, 2) && check_writable(v, 2) && check_streams(v, 4, {2, v.inner(), 1, 1});
+  return check_dtype(v, 2, DType::kI64) && check_unit(v, 2) && check_writable(v, 2) &&
+         check_streams(v, 4, {2, v.inner(), 1, 1});
 }
 
 }  // namespace tilewright::isa

@@ -1,4 +1,5 @@
-// One element in memory as a plain number: floats as double, integers and bool as int64. Writing rounds to nearest or wraps.
+// One element in memory as a plain number: floats as double, integers and bool as int64. Writing rounds to nearest or
+// wraps.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +9,9 @@
 
 namespace tilewright::vm::reference {
 
-double read_real(const std::byte* at, DType dtype);              // of any dtype
-std::int64_t read_integer(const std::byte* at, DType dtype);     // of an integer or bool
-void write_real(std::byte* at, DType dtype, double value);       // to a float dtype
+double read_real(const std::byte* at, DType dtype);                  // of any dtype
+std::int64_t read_integer(const std::byte* at, DType dtype);         // of an integer or bool
+void write_real(std::byte* at, DType dtype, double value);           // to a float dtype
 void write_integer(std::byte* at, DType dtype, std::int64_t value);  // to an integer or bool (1 where not 0)
 
 inline void copy_element(std::byte* to, const std::byte* from, DType dtype) {

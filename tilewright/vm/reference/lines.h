@@ -53,7 +53,11 @@ void for_each_row(const isa::Layout& at, bool real, F&& f) {
   }
 }
 
-inline bool is_nan(double value) { return value != value; }
-inline bool is_nan(std::int64_t) { return false; }
+inline bool is_nan(double value) {
+  return value != value;
+}
+inline bool is_nan(std::int64_t) {
+  return false;
+}
 
 }  // namespace tilewright::vm::reference

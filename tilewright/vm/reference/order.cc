@@ -1,5 +1,5 @@
-// arg_reduce and sort: by comparison of plain numbers. nan is larger than every number, except that the smallest element of
-// arg_reduce is a nan where there is one.
+// arg_reduce and sort: by comparison of plain numbers. nan is larger than every number, except that the smallest
+// element of arg_reduce is a nan where there is one.
 #include <algorithm>
 #include <numeric>
 

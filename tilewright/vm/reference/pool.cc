@@ -37,7 +37,8 @@ void largest(const Frame& frame, const Window& window, const std::int64_t* index
   if (frame.at.streams > 2) write_element<std::int64_t>(frame, 2, index, p, best_at);
 }
 
-void mean(const Frame& frame, const isa::PoolFields& f, const Window& window, const std::int64_t* index, std::int64_t p) {
+void mean(const Frame& frame, const isa::PoolFields& f, const Window& window, const std::int64_t* index,
+          std::int64_t p) {
   double sum = 0;
   std::int64_t count = 0;
   for (std::int64_t t = 0; t < window.taps(); ++t) {

@@ -38,7 +38,8 @@ Status exec_Random(const Memory& memory, const isa::Inst& inst) {
       const std::uint64_t bits = dtype == DType::kI64 ? stream.bits64(i) : stream.bits32(i);
       write_element<std::int64_t>(frame, 1, nullptr, p, static_cast<std::int64_t>(bits));
     } else {
-      write_element<double>(frame, 1, nullptr, p, f.distribution == 1 ? normal(dtype, stream, i) : uniform(dtype, stream, i));
+      write_element<double>(frame, 1, nullptr, p,
+                            f.distribution == 1 ? normal(dtype, stream, i) : uniform(dtype, stream, i));
     }
   }
   return {};

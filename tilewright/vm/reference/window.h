@@ -11,7 +11,8 @@ struct Window {
 
   std::int64_t taps() const { return size[0] * size[1] * size[2]; }
 
-  // Position in x (flattened axes) of tap `tap` at output position `position`; -1 outside. `bytes` from the first element.
+  // Position in x (flattened axes) of tap `tap` at output position `position`; -1 outside. `bytes` from the first
+  // element.
   std::int64_t place(std::int64_t position, std::int64_t tap, std::int64_t& bytes) const {
     std::int64_t at[3];
     for (int axis = 2; axis >= 0; --axis) {
@@ -28,9 +29,14 @@ struct Window {
 
 template <typename Fields>
 Window window_of(const Fields& f, std::int64_t positions, std::int64_t inner_step) {
-  Window window{{f.in1, f.in2, f.in3}, {positions / (f.out2 * f.out3), f.out2, f.out3}, {f.window1, f.window2, f.window3},
-                {f.stride1, f.stride2, f.stride3}, {f.low1, f.low2, f.low3}, {f.dilation1, f.dilation2, f.dilation3},
-                {1, 1, 1}, {f.step1, f.step2, inner_step}};
+  Window window{{f.in1, f.in2, f.in3},
+                {positions / (f.out2 * f.out3), f.out2, f.out3},
+                {f.window1, f.window2, f.window3},
+                {f.stride1, f.stride2, f.stride3},
+                {f.low1, f.low2, f.low3},
+                {f.dilation1, f.dilation2, f.dilation3},
+                {1, 1, 1},
+                {f.step1, f.step2, inner_step}};
   if constexpr (requires { f.spread1; }) {
     window.spread[0] = f.spread1;
     window.spread[1] = f.spread2;

@@ -1,6 +1,6 @@
-// The arg_reduce instruction. A block of floats whose extreme does not beat the best one so far is passed over by vectors;
-// only the others are searched. Where rows lie side by side in memory they advance together.
-// HOT: no allocation, no call but conversions.
+// The arg_reduce instruction. A block of floats whose extreme does not beat the best one so far is passed over by
+// vectors; only the others are searched. Where rows lie side by side in memory they advance together. HOT: no
+// allocation, no call but conversions.
 #include "tilewright/vm/cpu/level/lines.h"
 #include "tilewright/vm/cpu/level/vec.h"
 
@@ -18,7 +18,8 @@ struct Best {
 
 template <bool smallest, typename T>
 [[gnu::always_inline]] inline void meet(Best<T>& best, T value, std::int64_t at, bool last) {
-  const bool better = is_nan(value) ? !is_nan(best.value) : !is_nan(best.value) && (smallest ? value < best.value : value > best.value);
+  const bool better =
+      is_nan(value) ? !is_nan(best.value) : !is_nan(best.value) && (smallest ? value < best.value : value > best.value);
   const bool equal = is_nan(best.value) ? is_nan(value) : value == best.value;
   if (at == 0 || better || (equal && last)) best = {value, at};
 }
@@ -85,7 +86,8 @@ void search(const Rows& x, const Rows& to, std::int64_t rows, std::int64_t count
 void exec_ArgReduce(const isa::Inst& inst, const TaskContext& context, std::int64_t number) {
   const auto& f = inst.fields<isa::ArgReduceFields>();
   const isa::Task task = isa::decode_task(isa::tiling_of(inst, f), number);
-  const Rows x = rows_of<isa::ArgReduceFields>(inst, 0, context, task), to = rows_of<isa::ArgReduceFields>(inst, 1, context, task);
+  const Rows x = rows_of<isa::ArgReduceFields>(inst, 0, context, task),
+             to = rows_of<isa::ArgReduceFields>(inst, 1, context, task);
   const std::int64_t rows = task.row_end - task.row_begin;
   if (f.smallest != 0) return search<true>(x, to, rows, inst.inner(), f.last != 0);
   search<false>(x, to, rows, inst.inner(), f.last != 0);

@@ -1,8 +1,8 @@
-// The conv instruction. A task makes a block of output channels x positions: the windows of one panel of positions become a
-// matrix [channels and taps][positions] in private scratch, a block of terms at a time, and the matmul kernels multiply it
-// by the weights where they lie. Windows of one element with step 1 need no matrix: x is one. One channel in and out
-// (depthwise) is computed row by row without it. The sums run in the order of channels and taps, after the bias.
-// HOT: no allocation, no call but kernels and copies.
+// The conv instruction. A task makes a block of output channels x positions: the windows of one panel of positions
+// become a matrix [channels and taps][positions] in private scratch, a block of terms at a time, and the matmul kernels
+// multiply it by the weights where they lie. Windows of one element with step 1 need no matrix: x is one. One channel
+// in and out (depthwise) is computed row by row without it. The sums run in the order of channels and taps, after the
+// bias. HOT: no allocation, no call but kernels and copies.
 #include "tilewright/vm/cpu/level/conv_depthwise.h"
 #include "tilewright/vm/cpu/level/matmul_kernel.h"
 #include "tilewright/vm/cpu/level/window.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kTerms = 512;  // terms of the sums per block: with 48 positions 96 KiB of f32
 template <typename T>
-inline constexpr std::int64_t kMostColumns = kMaxVecs * kLanes<T>;  // positions of one call of the kernels
+inline constexpr std::int64_t kMostColumns = kMaxVecs* kLanes<T>;  // positions of one call of the kernels
 static_assert(kTerms * kMaxVecs * kVectorBytes <= kPrivateBytes);
 
 template <typename T>
@@ -22,7 +22,7 @@ class ConvRun {
   void run();
 
  private:
-  struct Run {  // positions of a panel in one row of the output
+  struct Run {                  // positions of a panel in one row of the output
     std::int64_t first, count;  // columns of the panel
     std::int64_t at[3];         // output coordinates of the first
   };
@@ -30,7 +30,8 @@ class ConvRun {
   void start_sums(std::int64_t position, std::int64_t columns);
   void fill_panel(const Run* runs, int count, std::int64_t first, std::int64_t terms, std::int64_t columns);
   void fill_run(T* to, const Run& run, std::int64_t channel, std::int64_t tap) const;
-  void multiply_panel_at(std::int64_t position, std::int64_t columns, std::int64_t first, std::int64_t terms, const T* b, std::int64_t b_step);
+  void multiply_panel_at(std::int64_t position, std::int64_t columns, std::int64_t first, std::int64_t terms,
+                         const T* b, std::int64_t b_step);
   bool is_matrix() const;
 
   static constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
@@ -71,7 +72,8 @@ ConvRun<T>::ConvRun(const isa::Inst& inst, const TaskContext& context, const isa
 template <typename T>
 bool ConvRun<T>::is_matrix() const {
   bool good = x_channel_ % kBytes == 0 && axes_[2].step == kBytes && taps_ == 1;
-  for (const WindowAxis& axis : axes_) good = good && axis.stride == 1 && axis.low == 0 && axis.spread == 1 && axis.in == axis.out;
+  for (const WindowAxis& axis : axes_)
+    good = good && axis.stride == 1 && axis.low == 0 && axis.spread == 1 && axis.in == axis.out;
   return good && (axes_[1].in == 1 || axes_[1].step == kBytes * axes_[2].in) &&
          (axes_[0].in == 1 || axes_[0].step == kBytes * axes_[2].in * axes_[1].in);
 }
@@ -164,8 +166,8 @@ void ConvRun<T>::fill_run(T* to, const Run& run, std::int64_t channel, std::int6
 }
 
 template <typename T>
-void ConvRun<T>::multiply_panel_at(std::int64_t position, std::int64_t columns, std::int64_t first, std::int64_t terms, const T* b,
-                                   std::int64_t b_step) {
+void ConvRun<T>::multiply_panel_at(std::int64_t position, std::int64_t columns, std::int64_t first, std::int64_t terms,
+                                   const T* b, std::int64_t b_step) {
   PanelArgs<T> args{};
   args.a = reinterpret_cast<const T*>(w_ + task_.row_begin * w_row_) + first;
   args.a_row = w_row_ / kBytes;
@@ -183,7 +185,8 @@ void ConvRun<T>::multiply_panel_at(std::int64_t position, std::int64_t columns, 
 template <typename T>
 void run_conv(const isa::Inst& inst, const TaskContext& context, const isa::Task& task) {
   const auto& f = inst.fields<isa::ConvFields>();
-  if (f.channels == 1 && task.row_end - task.row_begin == 1 && f.spread3 == 1) return convolve_channel<T>(inst, context, task);
+  if (f.channels == 1 && task.row_end - task.row_begin == 1 && f.spread3 == 1)
+    return convolve_channel<T>(inst, context, task);
   ConvRun<T>(inst, context, task).run();
 }
 

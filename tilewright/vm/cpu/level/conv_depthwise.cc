@@ -67,7 +67,8 @@ void convolve_channel(const isa::Inst& inst, const TaskContext& context, const i
           const std::int64_t start = at * axis.stride - axis.low + t3 * axis.dilation;
           const Inside part = inside(start, axis.stride, axis.in, count);
           const std::int64_t step = axis.stride * axis.step;
-          add_row<T>(to + p + part.begin, row + start * axis.step + part.begin * step, step, weight[t3], part.end - part.begin);
+          add_row<T>(to + p + part.begin, row + start * axis.step + part.begin * step, step, weight[t3],
+                     part.end - part.begin);
         }
       }
     }

@@ -17,7 +17,8 @@ void copy_row(char* to, std::int64_t to_stride, const char* from, std::int64_t f
 }
 
 template <typename T>
-bool gather_row(const isa::Inst& inst, const TaskContext& context, const std::int64_t* index, std::int64_t begin, std::int64_t end) {
+bool gather_row(const isa::Inst& inst, const TaskContext& context, const std::int64_t* index, std::int64_t begin,
+                std::int64_t end) {
   const isa::StreamHead& x = inst.stream<isa::GatherFields>(0);
   const isa::StreamHead& out = inst.stream<isa::GatherFields>(1);
   const IndexPairs pairs = index_pairs<isa::GatherFields>(inst, context, index);

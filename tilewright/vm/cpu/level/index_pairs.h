@@ -1,5 +1,5 @@
-// The pairs of index and axis streams that gather and scatter share: what an index moves an address by. A value out of range
-// is reported before anything is touched.
+// The pairs of index and axis streams that gather and scatter share: what an index moves an address by. A value out of
+// range is reported before anything is touched.
 #pragma once
 
 #include "tilewright/isa/tasks.h"
@@ -9,14 +9,14 @@ namespace tilewright::vm::cpu::TW_LEVEL {
 
 struct IndexPairs {
   struct Pair {
-    const char* address;             // of the row's first index
-    std::int64_t inner_stride;       // of the index, bytes
-    std::int64_t size, step;         // of the axis
-    bool wide;                       // i64
+    const char* address;        // of the row's first index
+    std::int64_t inner_stride;  // of the index, bytes
+    std::int64_t size, step;    // of the axis
+    bool wide;                  // i64
   };
   Pair pairs[isa::kMaxStreams / 2];
   int count;
-  bool moves;                        // some index differs along the inner dim
+  bool moves;  // some index differs along the inner dim
 
   static constexpr std::int64_t kOutside = INT64_MIN;
 
@@ -62,7 +62,8 @@ static inline IndexPairs index_pairs(const isa::Inst& inst, const TaskContext& c
   return out;
 }
 
-static inline char* place_at(const isa::StreamHead& head, const TaskContext& context, const std::int64_t* index, int rank) {
+static inline char* place_at(const isa::StreamHead& head, const TaskContext& context, const std::int64_t* index,
+                             int rank) {
   char* at = reinterpret_cast<char*>(context.buffers[head.buffer()]) + head.offset;
   for (int d = 0; d < rank; ++d) at += index[d] * head.strides()[d];
   return at;

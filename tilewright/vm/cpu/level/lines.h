@@ -1,5 +1,5 @@
-// Lines of elements of any dtype as numbers to compute with: float (f32, f16, bf16), double, or int64_t (integers, bool).
-// Elements that are such numbers already, side by side in memory, are used where they lie.
+// Lines of elements of any dtype as numbers to compute with: float (f32, f16, bf16), double, or int64_t (integers,
+// bool). Elements that are such numbers already, side by side in memory, are used where they lie.
 #pragma once
 
 #include "tilewright/isa/tasks.h"
@@ -42,7 +42,8 @@ template <typename T>
 [[gnu::always_inline]] inline void finish_line(const Line& line, std::int64_t count, const T* buffer) {
   if (in_place<T>(line)) return;
   if constexpr (__is_same(T, std::int64_t)) {
-    narrow_row<std::uint64_t>(line.first, line.dtype, line.stride, reinterpret_cast<const std::uint64_t*>(buffer), count);
+    narrow_row<std::uint64_t>(line.first, line.dtype, line.stride, reinterpret_cast<const std::uint64_t*>(buffer),
+                              count);
   } else {
     narrow_row<T>(line.first, line.dtype, line.stride, buffer, count);
   }
@@ -53,7 +54,9 @@ struct Rows {
   Line line;  // of the first row
   std::int64_t step;
   Line row(std::int64_t r) const { return {line.first + r * step, line.dtype, line.stride}; }
-  Line column(std::int64_t first, std::int64_t p) const { return {line.first + first * step + p * line.stride, line.dtype, step}; }
+  Line column(std::int64_t first, std::int64_t p) const {
+    return {line.first + first * step + p * line.stride, line.dtype, step};
+  }
 };
 
 template <typename Fields>

@@ -16,7 +16,8 @@ struct Target {
 
 // Returns the count of non-zeros met so far, this row included.
 template <typename Bits>
-std::int64_t walk_row(const Line& x, std::int64_t count, Bits mask, const std::int64_t* index, const Target& to, std::int64_t met) {
+std::int64_t walk_row(const Line& x, std::int64_t count, Bits mask, const std::int64_t* index, const Target& to,
+                      std::int64_t met) {
   for (std::int64_t p = 0; p < count; ++p) {
     Bits bits;
     __builtin_memcpy(&bits, x.first + p * x.stride, sizeof bits);
@@ -52,7 +53,8 @@ void exec_NonZero(const isa::Inst& inst, const TaskContext& context, std::int64_
   const isa::StreamHead& out = inst.stream<isa::NonZeroFields>(1);
   const std::int64_t* dims = inst.dims<isa::NonZeroFields>();
   const int rank = inst.rank();
-  const Target to{reinterpret_cast<char*>(context.buffers[out.buffer()]) + out.offset, f.step, out.inner_stride, f.limit, rank};
+  const Target to{reinterpret_cast<char*>(context.buffers[out.buffer()]) + out.offset, f.step, out.inner_stride,
+                  f.limit, rank};
   char* const base = reinterpret_cast<char*>(context.buffers[x.buffer()]) + x.offset;
   std::int64_t index[isa::kMaxRank] = {};
   std::int64_t met = 0;

@@ -1,6 +1,6 @@
-// The pool instruction: a row of the output, up to kChunk positions of it, is kept while every tap of the window passes over
-// it, vectors at a time. Positions of the largest elements are kept as numbers of the element's width (verified to fit).
-// HOT: no allocation, no call.
+// The pool instruction: a row of the output, up to kChunk positions of it, is kept while every tap of the window passes
+// over it, vectors at a time. Positions of the largest elements are kept as numbers of the element's width (verified to
+// fit). HOT: no allocation, no call.
 #include "tilewright/vm/cpu/level/vec.h"
 #include "tilewright/vm/cpu/level/window.h"
 
@@ -23,7 +23,8 @@ template <typename T>
 
 // One tap of a maximum: elements `step` bytes apart stand at positions at, at + at_step, ..
 template <typename T>
-void meet_row(T* best, Position<T>* best_at, const char* from, std::int64_t step, std::int64_t at, std::int64_t at_step, std::int64_t count) {
+void meet_row(T* best, Position<T>* best_at, const char* from, std::int64_t step, std::int64_t at, std::int64_t at_step,
+              std::int64_t count) {
   using P = Position<T>;
   std::int64_t i = 0;
   VecOf<P> places{};
@@ -48,7 +49,8 @@ void meet_row(T* best, Position<T>* best_at, const char* from, std::int64_t step
 template <typename T>
 void add_row(T* sums, const char* from, std::int64_t step, std::int64_t count) {
   std::int64_t i = 0;
-  for (; i + kLanes<T> <= count; i += kLanes<T>) store<T>(sums + i, load<T>(sums + i) + load_spaced<T>(from + i * step, step));
+  for (; i + kLanes<T> <= count; i += kLanes<T>)
+    store<T>(sums + i, load<T>(sums + i) + load_spaced<T>(from + i * step, step));
   for (; i < count; ++i) sums[i] += load_element<T>(from + i * step);
 }
 
@@ -69,7 +71,8 @@ struct Plane {
 
 // Calls f(part of the run, address of its first element, position of it) for every tap that meets x.
 template <typename F>
-[[gnu::always_inline]] inline void for_each_tap(const Plane& plane, std::int64_t a_at, std::int64_t b_at, std::int64_t at, std::int64_t count, F f) {
+[[gnu::always_inline]] inline void for_each_tap(const Plane& plane, std::int64_t a_at, std::int64_t b_at,
+                                                std::int64_t at, std::int64_t count, F f) {
   const WindowAxis(&axes)[3] = plane.axes;
   for (std::int64_t t1 = 0; t1 < axes[0].window; ++t1) {
     const std::int64_t a = coordinate(axes[0], a_at, t1);
@@ -80,7 +83,8 @@ template <typename F>
         const Inside part = inside(start, axes[2].stride, axes[2].in, count);
         const std::int64_t first = start + part.begin * axes[2].stride;
         if (part.end > part.begin) {
-          f(part, plane.x + a * axes[0].step + b * axes[1].step + first * axes[2].step, (a * axes[1].in + b) * axes[2].in + first);
+          f(part, plane.x + a * axes[0].step + b * axes[1].step + first * axes[2].step,
+            (a * axes[1].in + b) * axes[2].in + first);
         }
       }
     }
@@ -88,7 +92,8 @@ template <typename F>
 }
 
 template <typename T>
-void pool_largest(const Plane& plane, std::int64_t p, std::int64_t a, std::int64_t b, std::int64_t at, std::int64_t count) {
+void pool_largest(const Plane& plane, std::int64_t p, std::int64_t a, std::int64_t b, std::int64_t at,
+                  std::int64_t count) {
   T best[kChunk];
   Position<T> best_at[kChunk];
   for (std::int64_t i = 0; i < count; ++i) {
@@ -99,7 +104,8 @@ void pool_largest(const Plane& plane, std::int64_t p, std::int64_t a, std::int64
   for_each_tap(plane, a, b, at, count, [&](Inside part, const char* from, std::int64_t place) [[gnu::always_inline]] {
     meet_row<T>(best + part.begin, best_at + part.begin, from, step, place, stride, part.end - part.begin);
   });
-  __builtin_memcpy(plane.to + p * static_cast<std::int64_t>(sizeof(T)), best, static_cast<std::size_t>(count) * sizeof(T));
+  __builtin_memcpy(plane.to + p * static_cast<std::int64_t>(sizeof(T)), best,
+                   static_cast<std::size_t>(count) * sizeof(T));
   if (plane.positions == nullptr) return;
   auto* positions = reinterpret_cast<std::int64_t*>(plane.positions) + p;
   for (std::int64_t i = 0; i < count; ++i) positions[i] = best_at[i];
@@ -113,7 +119,8 @@ std::int64_t met(const WindowAxis& axis, std::int64_t at) {
 }
 
 template <typename T>
-void pool_mean(const Plane& plane, std::int64_t p, std::int64_t a, std::int64_t b, std::int64_t at, std::int64_t count) {
+void pool_mean(const Plane& plane, std::int64_t p, std::int64_t a, std::int64_t b, std::int64_t at,
+               std::int64_t count) {
   T sums[kChunk];
   for (std::int64_t i = 0; i < count; ++i) sums[i] = 0;
   const WindowAxis(&axes)[3] = plane.axes;
@@ -125,7 +132,8 @@ void pool_mean(const Plane& plane, std::int64_t p, std::int64_t a, std::int64_t 
   const std::int64_t divisor = plane.f.divisor > 0 ? plane.f.divisor : window;
   const std::int64_t rows = all ? 0 : met(axes[0], a) * met(axes[1], b);
   T* to = reinterpret_cast<T*>(plane.to) + p;
-  for (std::int64_t i = 0; i < count; ++i) to[i] = sums[i] / static_cast<T>(all ? divisor : rows * met(axes[2], at + i));
+  for (std::int64_t i = 0; i < count; ++i)
+    to[i] = sums[i] / static_cast<T>(all ? divisor : rows * met(axes[2], at + i));
 }
 
 template <typename T>
@@ -149,7 +157,8 @@ void exec_Pool(const isa::Inst& inst, const TaskContext& context, std::int64_t n
   const isa::Task task = isa::decode_task(isa::tiling_of(inst, f), number);
   WindowAxis axes[3];
   window_axes(axes, f, inst.inner(), inst.stream<isa::PoolFields>(0).inner_stride);
-  const Rows x = rows_of<isa::PoolFields>(inst, 0, context, task), to = rows_of<isa::PoolFields>(inst, 1, context, task);
+  const Rows x = rows_of<isa::PoolFields>(inst, 0, context, task),
+             to = rows_of<isa::PoolFields>(inst, 1, context, task);
   Rows positions{};
   const bool wanted = inst.num_streams() > 2;
   if (wanted) positions = rows_of<isa::PoolFields>(inst, 2, context, task);

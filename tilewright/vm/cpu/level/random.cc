@@ -1,6 +1,6 @@
-// The random instruction: tensor/philox.h has the definition; this is it without code that other levels share. Four words of
-// the stream come out of one block.
-// HOT: no allocation; normal numbers call the mathematical library in double.
+// The random instruction: tensor/philox.h has the definition; this is it without code that other levels share. Four
+// words of the stream come out of one block. HOT: no allocation; normal numbers call the mathematical library in
+// double.
 #include <math.h>
 
 #include "tilewright/vm/cpu/level/lines.h"
@@ -24,7 +24,8 @@ struct Words {
   void fill(std::uint64_t index) {
     block = index;
     const std::uint64_t counter = offset + index;
-    std::uint32_t c0 = static_cast<std::uint32_t>(counter), c1 = static_cast<std::uint32_t>(counter >> 32), c2 = 0, c3 = 0;
+    std::uint32_t c0 = static_cast<std::uint32_t>(counter), c1 = static_cast<std::uint32_t>(counter >> 32), c2 = 0,
+                  c3 = 0;
     std::uint32_t k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
     for (int round = 0; round < 10; ++round) {
       const std::uint64_t a = std::uint64_t{0xD2511F53} * c0, b = std::uint64_t{0xCD9E8D57} * c2;
@@ -47,7 +48,9 @@ float narrow_uniform(DType dtype, std::uint32_t bits) {
   if (dtype == DType::kBF16) return static_cast<float>(bits >> 24) * 0x1p-8f;
   return static_cast<float>(bits >> 8) * 0x1p-24f;
 }
-double wide_uniform(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+double wide_uniform(std::uint64_t bits) {
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
 
 // Element i and its neighbour make a pair, of which the even one has the cosine.
 double normal(double u, double v, bool odd) {
@@ -83,7 +86,8 @@ void fill(const Line& to, std::int64_t begin, std::int64_t end, Element element)
 void exec_Random(const isa::Inst& inst, const TaskContext& context, std::int64_t number) {
   const auto& f = inst.fields<isa::RandomFields>();
   const isa::Task task = isa::decode_task(isa::tiling_of(inst, f), number);
-  const Rows key = rows_of<isa::RandomFields>(inst, 0, context, task), to = rows_of<isa::RandomFields>(inst, 1, context, task);
+  const Rows key = rows_of<isa::RandomFields>(inst, 0, context, task),
+             to = rows_of<isa::RandomFields>(inst, 1, context, task);
   Words words{};
   __builtin_memcpy(&words.seed, key.line.first, 8);
   __builtin_memcpy(&words.offset, key.line.first + key.line.stride, 8);
@@ -92,7 +96,8 @@ void exec_Random(const isa::Inst& inst, const TaskContext& context, std::int64_t
   const bool wide = byte_size(dtype) == 8;
   const std::int64_t begin = task.inner_begin, end = task.inner_end;
   if (f.distribution == 2) {
-    return fill<std::int64_t>(to.line, begin, end, [&](std::uint64_t i) { return wide ? words.wide(i) : words.word(i); });
+    return fill<std::int64_t>(to.line, begin, end,
+                              [&](std::uint64_t i) { return wide ? words.wide(i) : words.word(i); });
   }
   if (f.distribution == 1) {
     if (wide) return fill<double>(to.line, begin, end, [&](std::uint64_t i) { return normal_at(words, i, true); });

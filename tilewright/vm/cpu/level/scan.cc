@@ -1,6 +1,6 @@
-// The scan instruction. Float sums and products are carried in double. A sum goes four elements at a time: only one addition
-// per four depends on the one before. Where rows lie side by side in memory they advance together, 64 at a time.
-// HOT: no allocation, no call but conversions.
+// The scan instruction. Float sums and products are carried in double. A sum goes four elements at a time: only one
+// addition per four depends on the one before. Where rows lie side by side in memory they advance together, 64 at a
+// time. HOT: no allocation, no call but conversions.
 #include <type_traits>
 
 #include "tilewright/vm/cpu/level/lines.h"
@@ -135,7 +135,10 @@ void scan(const Streams& s, std::int64_t rows, std::int64_t count, bool exclusiv
 void exec_Scan(const isa::Inst& inst, const TaskContext& context, std::int64_t number) {
   const auto& f = inst.fields<isa::ScanFields>();
   const isa::Task task = isa::decode_task(isa::tiling_of(inst, f), number);
-  Streams s{rows_of<isa::ScanFields>(inst, 0, context, task), rows_of<isa::ScanFields>(inst, 1, context, task), {}, inst.num_streams() > 2};
+  Streams s{rows_of<isa::ScanFields>(inst, 0, context, task),
+            rows_of<isa::ScanFields>(inst, 1, context, task),
+            {},
+            inst.num_streams() > 2};
   if (s.has_positions) s.positions = rows_of<isa::ScanFields>(inst, 2, context, task);
   const std::int64_t rows = task.row_end - task.row_begin;
   switch (f.kind) {

@@ -45,12 +45,14 @@ void combine_row(char* to, std::int64_t to_stride, const char* from, std::int64_
     }
   }
   for (; i < count; ++i) {
-    store_element<T>(to + i * to_stride, combined<T>(mode, load_element<T>(to + i * to_stride), load_element<T>(from + i * from_stride)));
+    store_element<T>(to + i * to_stride,
+                     combined<T>(mode, load_element<T>(to + i * to_stride), load_element<T>(from + i * from_stride)));
   }
 }
 
 template <int mode, typename T>
-bool scatter_row(const isa::Inst& inst, const TaskContext& context, const std::int64_t* index, std::int64_t begin, std::int64_t end) {
+bool scatter_row(const isa::Inst& inst, const TaskContext& context, const std::int64_t* index, std::int64_t begin,
+                 std::int64_t end) {
   const isa::StreamHead& out = inst.stream<isa::ScatterFields>(0);
   const isa::StreamHead& x = inst.stream<isa::ScatterFields>(1);
   const IndexPairs pairs = index_pairs<isa::ScatterFields>(inst, context, index);
@@ -60,7 +62,8 @@ bool scatter_row(const isa::Inst& inst, const TaskContext& context, const std::i
   if (!pairs.moves) {
     const std::int64_t bytes = pairs.bytes_at(0, context);
     if (bytes == IndexPairs::kOutside) return false;
-    combine_row<mode, T>(to + bytes + begin * to_stride, to_stride, from + begin * from_stride, from_stride, end - begin);
+    combine_row<mode, T>(to + bytes + begin * to_stride, to_stride, from + begin * from_stride, from_stride,
+                         end - begin);
     return true;
   }
   for (std::int64_t p = begin; p < end; ++p) {

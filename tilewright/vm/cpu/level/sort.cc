@@ -1,15 +1,14 @@
-// The sort instruction. Elements become unsigned keys whose order is theirs (nan largest, both zeros equal), paired with
-// their positions. A full sort is a stable radix sort, byte by byte, that leaves out bytes in which all keys agree; few
-// elements are inserted; few of many are picked with a heap.
-// HOT: no allocation, no call but conversions.
+// The sort instruction. Elements become unsigned keys whose order is theirs (nan largest, both zeros equal), paired
+// with their positions. A full sort is a stable radix sort, byte by byte, that leaves out bytes in which all keys
+// agree; few elements are inserted; few of many are picked with a heap. HOT: no allocation, no call but conversions.
 #include "tilewright/vm/cpu/level/lines.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 namespace {
 
 constexpr std::int64_t kChunk = 512;
-constexpr std::int64_t kInsertion = 32;   // up to here insertion beats the histograms
-constexpr std::int64_t kHeapShare = 16;   // a heap where at most this part of a row is wanted
+constexpr std::int64_t kInsertion = 32;  // up to here insertion beats the histograms
+constexpr std::int64_t kHeapShare = 16;  // a heap where at most this part of a row is wanted
 
 template <typename Key>
 struct Entry {
@@ -119,15 +118,17 @@ void pick(const Line& x, std::int64_t count, std::int64_t wanted, bool descendin
 }
 
 template <typename T>
-void sort_row(const Line& x, const Line& values, const Line& positions, std::int64_t count, std::int64_t wanted, bool descending,
-              char* memory) {
+void sort_row(const Line& x, const Line& values, const Line& positions, std::int64_t count, std::int64_t wanted,
+              bool descending, char* memory) {
   using Key = decltype(key_of(T{}));
   auto* entries = reinterpret_cast<Entry<Key>*>(memory);
   if (wanted == 0) return;
   if (wanted <= count / kHeapShare) {
     pick<T, Key>(x, count, wanted, descending, entries);
   } else {
-    for_each_key<T>(x, count, descending, [&](Key key, std::int64_t at) [[gnu::always_inline]] { entries[at] = {key, static_cast<Key>(at)}; });
+    for_each_key<T>(x, count, descending, [&](Key key, std::int64_t at) [[gnu::always_inline]] {
+      entries[at] = {key, static_cast<Key>(at)};
+    });
     if (count <= kInsertion) {
       insertion_sort(entries, count);
     } else {
@@ -140,10 +141,18 @@ void sort_row(const Line& x, const Line& values, const Line& positions, std::int
     const char* from = x.first + at * x.stride;
     char* to = values.first + i * values.stride;
     switch (bytes) {
-      case 1: __builtin_memcpy(to, from, 1); break;
-      case 2: __builtin_memcpy(to, from, 2); break;
-      case 4: __builtin_memcpy(to, from, 4); break;
-      default: __builtin_memcpy(to, from, 8); break;
+      case 1:
+        __builtin_memcpy(to, from, 1);
+        break;
+      case 2:
+        __builtin_memcpy(to, from, 2);
+        break;
+      case 4:
+        __builtin_memcpy(to, from, 4);
+        break;
+      default:
+        __builtin_memcpy(to, from, 8);
+        break;
     }
     __builtin_memcpy(positions.first + i * positions.stride, &at, 8);
   }
@@ -154,7 +163,8 @@ void sort_row(const Line& x, const Line& values, const Line& positions, std::int
 void exec_Sort(const isa::Inst& inst, const TaskContext& context, std::int64_t number) {
   const auto& f = inst.fields<isa::SortFields>();
   const isa::Task task = isa::decode_task(isa::tiling_of(inst, f), number);
-  const Rows x = rows_of<isa::SortFields>(inst, 0, context, task), values = rows_of<isa::SortFields>(inst, 1, context, task);
+  const Rows x = rows_of<isa::SortFields>(inst, 0, context, task),
+             values = rows_of<isa::SortFields>(inst, 1, context, task);
   const Rows positions = rows_of<isa::SortFields>(inst, 2, context, task);
   const bool has_work = inst.num_streams() > 3;
   Rows work{};

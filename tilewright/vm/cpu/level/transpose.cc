@@ -1,7 +1,6 @@
 // The transpose instruction: squares of elements are turned in registers, edges go one by one. A task walks along the
-// contiguous axis of `from`, so that whole cache lines of it are used at once; the lines of `to` that are begun stay in L1
-// until the next squares complete them (the compiler's tiles are small enough).
-// HOT: no allocation, no call.
+// contiguous axis of `from`, so that whole cache lines of it are used at once; the lines of `to` that are begun stay in
+// L1 until the next squares complete them (the compiler's tiles are small enough). HOT: no allocation, no call.
 #include <utility>
 
 #include "tilewright/isa/tasks.h"
@@ -20,24 +19,27 @@ struct RowVector {
 };
 
 template <typename T, int... I>
-[[gnu::always_inline]] inline auto zip_low(typename RowVector<T>::Type a, typename RowVector<T>::Type b, std::integer_sequence<int, I...>) {
+[[gnu::always_inline]] inline auto zip_low(typename RowVector<T>::Type a, typename RowVector<T>::Type b,
+                                           std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(a, b, (I % 2 * kSide<T> + I / 2)...);
 }
 template <typename T, int... I>
-[[gnu::always_inline]] inline auto zip_high(typename RowVector<T>::Type a, typename RowVector<T>::Type b, std::integer_sequence<int, I...>) {
+[[gnu::always_inline]] inline auto zip_high(typename RowVector<T>::Type a, typename RowVector<T>::Type b,
+                                            std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(a, b, (I % 2 * kSide<T> + kSide<T> / 2 + I / 2)...);
 }
 
 // to row i, column j = from row j, column i; each round of zips rotates the bits of the element number by one.
 template <typename T>
-[[gnu::always_inline]] inline void turn_square(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride) {
+[[gnu::always_inline]] inline void turn_square(char* to, std::int64_t to_stride, const char* from,
+                                               std::int64_t from_stride) {
   using Vector = typename RowVector<T>::Type;
   using Unaligned = typename RowVector<T>::Unaligned;
   constexpr int kSize = kSide<T>;
   constexpr auto kOrder = std::make_integer_sequence<int, kSize>{};
   Vector rows[kSize];
 #pragma GCC unroll 16
-  for (int i = 0; i < kSize; ++i) rows[i] = (Vector)*reinterpret_cast<const Unaligned*>(from + i * from_stride);
+  for (int i = 0; i < kSize; ++i) rows[i] = (Vector) * reinterpret_cast<const Unaligned*>(from + i * from_stride);
 #pragma GCC unroll 4
   for (int round = 1; round < kSize; round *= 2) {
     Vector next[kSize];
@@ -55,7 +57,8 @@ template <typename T>
 
 // to[r, p] (p contiguous) = from[p, r] (r contiguous)
 template <typename T>
-void turn(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride, std::int64_t rows, std::int64_t count) {
+void turn(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride, std::int64_t rows,
+          std::int64_t count) {
   constexpr int kSize = kSide<T>;
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
   const auto one = [&](std::int64_t r, std::int64_t p) [[gnu::always_inline]] {
@@ -83,7 +86,8 @@ void exec_Transpose(const isa::Inst& inst, const TaskContext& context, std::int6
   const isa::StreamHead& to = inst.stream<isa::TransposeFields>(1);
   const int last = inst.rank() - 1;
   const auto place = [&](const isa::StreamHead& head) {
-    char* at = reinterpret_cast<char*>(context.buffers[head.buffer()]) + head.offset + task.inner_begin * head.inner_stride;
+    char* at =
+        reinterpret_cast<char*>(context.buffers[head.buffer()]) + head.offset + task.inner_begin * head.inner_stride;
     for (int d = 0; d < last; ++d) at += task.index[d] * head.strides()[d];
     return at + task.row_begin * head.strides()[last];
   };

@@ -10,7 +10,8 @@ struct WindowAxis {
 };
 
 template <typename Fields>
-static inline void window_axes(WindowAxis (&axes)[3], const Fields& f, std::int64_t positions, std::int64_t inner_step) {
+static inline void window_axes(WindowAxis (&axes)[3], const Fields& f, std::int64_t positions,
+                               std::int64_t inner_step) {
   axes[0] = {f.in1, positions / (f.out2 * f.out3), f.window1, f.stride1, f.low1, f.dilation1, 1, f.step1};
   axes[1] = {f.in2, f.out2, f.window2, f.stride2, f.low2, f.dilation2, 1, f.step2};
   axes[2] = {f.in3, f.out3, f.window3, f.stride3, f.low3, f.dilation3, 1, inner_step};
@@ -32,7 +33,8 @@ static inline void window_axes(WindowAxis (&axes)[3], const Fields& f, std::int6
 struct Inside {
   std::int64_t begin, end;
 };
-[[gnu::always_inline]] inline Inside inside(std::int64_t start, std::int64_t stride, std::int64_t size, std::int64_t count) {
+[[gnu::always_inline]] inline Inside inside(std::int64_t start, std::int64_t stride, std::int64_t size,
+                                            std::int64_t count) {
   std::int64_t begin = 0, end = count;
   if (stride == 1) {
     if (start < 0) begin = -start;
