@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import assert_same, check, compiled
+from against_eager import assert_same, check, compiled
 from torch import nn
 
 import tilewright

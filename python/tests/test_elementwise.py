@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import check
+from against_eager import check
 
 SHAPES = ((5, 7), (33,), (0, 3), ())
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)

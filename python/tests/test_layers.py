@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import check
+from against_eager import check
 from torch import nn
 
 

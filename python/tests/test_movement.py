@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import check
+from against_eager import check
 
 MOVES: dict[str, Any] = {
     "view": lambda x: (x.view(-1), x.reshape(x.shape[0], -1), x.flatten(1)),

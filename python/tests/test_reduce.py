@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import check
+from against_eager import check
 
 SHAPES = ((5, 7, 3), (1, 4, 1), (2, 65, 3))
 REDUCTIONS: dict[str, Any] = {
