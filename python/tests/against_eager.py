@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,20 +14,6 @@ from torch.utils._pytree import tree_leaves
 logging.getLogger("torch.__trace").propagate = False  # thousands of lines in the report of each failure
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 2e-5, torch.float16: 2e-3, torch.bfloat16: 2e-2}
-
-
-@pytest.fixture(autouse=True)
-def fresh_dynamo() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    with torch.no_grad():
-        yield
-
-
-@pytest.fixture(params=["oracle", "vm"])
-def engine(request: pytest.FixtureRequest) -> str:
-    """The naive evaluator tells whether the lowering is right; the VM is what users run."""
-    return request.param
 
 
 def compiled(function: Any, engine: str = "vm", fallback: str = "error", **options: Any) -> Any:
