@@ -14,7 +14,6 @@ namespace {
 std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
-constexpr std::int64_t kDramTileElements = 1024;
 constexpr std::int64_t kReduceTileElements = 16384;
 constexpr std::int64_t kMaxRowScratch = 512 << 10;
 }  // namespace
@@ -194,7 +193,6 @@ class RowsEmitter {
     const std::int64_t length = std::max<std::int64_t>(length_, 1);
     const std::int64_t elements = others_ * rows_ * length;
     std::int64_t wanted = per_row > 0 ? kRowTileElements : kReduceTileElements;
-    if (per_row > 0 && elements * area_.lane_width > 2 * call_.traits->l2_bytes) wanted = kDramTileElements;
     row_tile_ = std::clamp<std::int64_t>(wanted / length, 1, rows_);
     const std::int64_t threads = call_.traits->threads;
     if (threads > 1 && elements > kTaskElements / 2) {
