@@ -36,6 +36,7 @@ void keep(const Vector& value) {
 void multiply_add(long repeats) {
   Vector chain[kChains] = {};
   const Vector factor = Vector{} + 0.999f, addend = Vector{} + 0.001f;
+  for (Vector& link : chain) asm volatile("" : "+v"(link));  // else the compiler sees equal chains and keeps one
   for (long i = 0; i < repeats; ++i) {
 #pragma GCC unroll 24
     for (Vector& link : chain) link = link * factor + addend;
