@@ -1,6 +1,7 @@
 // Column areas: reductions over axes that are not the last. The elements of the inner dim are reduced side by side,
 // then a second strip phase finishes the kept positions.
 #include "tilewright/compiler/area_compiler.h"
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/tiling.h"
 
 namespace tilewright::compiler {
@@ -10,9 +11,6 @@ using Kind = AreaNode::Kind;
 using Root = StripCoder::Root;
 
 namespace {
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 constexpr std::int64_t kColumnTile = 1024;
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "tilewright/compiler/area_compiler.h"
 
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/literals.h"
 #include "tilewright/compiler/tiling.h"
 
@@ -9,10 +10,6 @@ using isa::Space;
 using Kind = AreaNode::Kind;
 
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 // What the element operation costs beside a plain add, for the size of tasks.
 bool is_dear(isa::StripOp op) {

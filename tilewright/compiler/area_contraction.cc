@@ -1,5 +1,6 @@
 // Contraction areas: a matmul whose epilogue is a strip program on each finished block.
 #include "tilewright/compiler/area_compiler.h"
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/tiling.h"
 
 namespace tilewright::compiler {
@@ -10,9 +11,6 @@ using Root = StripCoder::Root;
 
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 constexpr int kLhs = 0, kRhs = 1, kResult = 2;  // nest views, in this order
 
 // A long sum is cut so that a block of b stays in the first-level cache while rows stream over it.

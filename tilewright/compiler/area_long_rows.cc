@@ -2,6 +2,7 @@
 // memory, then the parts as a short row. Where a row is cut depends on its length alone, so that its result does not
 // depend on the rows beside it or on the number of threads.
 #include "tilewright/compiler/area_compiler.h"
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/tiling.h"
 
 namespace tilewright::compiler {
@@ -11,9 +12,6 @@ using Kind = AreaNode::Kind;
 using Root = StripCoder::Root;
 
 namespace {
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 constexpr std::int64_t kPart = kTaskElements;
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Row areas: passes over whole rows with row reductions, native softmax and norms in between. Level by level: one strip
 // phase at the elements (accumulates, stores, fills row buffers), the native phases, one scalar phase along the rows.
 #include "tilewright/compiler/area_compiler.h"
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/literals.h"
 #include "tilewright/compiler/tiling.h"
 
@@ -11,9 +12,6 @@ using Kind = AreaNode::Kind;
 using Root = StripCoder::Root;
 
 namespace {
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 constexpr std::int64_t kReduceTileElements = 16384;
 constexpr std::int64_t kMaxRowScratch = 512 << 10;
 }  // namespace

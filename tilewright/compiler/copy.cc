@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/loop_nest.h"
 #include "tilewright/compiler/tiling.h"
 
 namespace tilewright::compiler {
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 constexpr std::int64_t kBlockTile = 64;  // a side of the blocks of a transposing copy: 16 KiB of f32, both sides in L1
 constexpr std::int64_t kLeastSide = 4;   // thinner blocks are copied element by element

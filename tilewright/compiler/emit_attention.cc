@@ -1,13 +1,11 @@
 #include <bit>
 
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/kernels.h"
 
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 constexpr std::int64_t kQueryTile = 72;
 constexpr std::int64_t kKeyTile = 384;
 constexpr std::int64_t kAllKeys = 512;  // up to this many keys one step sees them all

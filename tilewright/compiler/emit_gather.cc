@@ -1,16 +1,13 @@
 // gather, gather_elements and index as one gather instruction.
 #include <algorithm>
 
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/index_domain.h"
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/compiler/tiling.h"
 
 namespace tilewright::compiler {
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 Status emit_gather_domain(const Kernel& kernel, IndexDomain domain, Emitter& out) {
   const View& x = kernel.inputs[0];

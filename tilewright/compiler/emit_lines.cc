@@ -2,6 +2,7 @@
 // becomes the inner dim; the other axes are its rows. Any strides.
 #include <algorithm>
 
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/copy.h"
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/compiler/loop_nest.h"
@@ -10,10 +11,6 @@
 
 namespace tilewright::compiler {
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 constexpr std::int64_t kRowsTogether = 64;  // rows that lie side by side advance together
 

@@ -1,6 +1,7 @@
 // matmul of dtypes whose products are no f32 tile (f64, integers, bool), which the fuser leaves alone.
 #include <algorithm>
 
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/copy.h"
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/compiler/loop_nest.h"
@@ -9,9 +10,6 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 constexpr std::int64_t kBlock = 384;  // terms of a sum per block
 constexpr std::int64_t kColumns = 192;
 

@@ -1,15 +1,13 @@
 // concat, pad and update_slice: copies and fills of parts of the output, each element written once.
 #include <algorithm>
 
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/copy.h"
 #include "tilewright/compiler/kernels.h"
 
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 using Sizes = std::array<std::int64_t, kMaxTensorRank>;
 
 Sizes bound_sizes(const BoundAttrs& attrs, std::string_view name) {

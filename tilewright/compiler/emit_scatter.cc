@@ -3,6 +3,7 @@
 // once.
 #include <algorithm>
 
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/copy.h"
 #include "tilewright/compiler/index_domain.h"
 #include "tilewright/compiler/kernels.h"
@@ -10,10 +11,6 @@
 
 namespace tilewright::compiler {
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 enum Mode : std::int64_t { kReplace, kAdd, kMultiply, kSmaller, kLarger };
 

@@ -3,6 +3,7 @@
 // over elements moved apart (spread) with its weights turned around.
 #include <algorithm>
 
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/copy.h"
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/compiler/tiling.h"
@@ -10,9 +11,6 @@
 namespace tilewright::compiler {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 using Axes = std::array<std::int64_t, 3>;
 
 struct Geometry {

@@ -1,13 +1,11 @@
 #include "tilewright/compiler/index_domain.h"
 
+#include "tilewright/compiler/axis.h"
+
 #include <algorithm>
 
 namespace tilewright::compiler {
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 using Strides = std::array<std::int64_t, kMaxTensorRank>;
 

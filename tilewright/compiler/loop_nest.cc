@@ -1,11 +1,8 @@
 #include "tilewright/compiler/loop_nest.h"
 
+#include "tilewright/compiler/axis.h"
+
 namespace tilewright::compiler {
-namespace {
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-}  // namespace
 
 int LoopNest::add(const View& view) {
   TW_CHECK(num_views < kMaxViews, "an area has few streams");

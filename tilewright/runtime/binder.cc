@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "tilewright/compiler/axis.h"
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/runtime/bound_attrs.h"
 #include "tilewright/runtime/views.h"
 
 namespace tilewright::runtime {
+
+using compiler::at;
+
 namespace {
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
 constexpr std::uint32_t kArena = 0;
 }  // namespace
 

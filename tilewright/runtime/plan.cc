@@ -257,7 +257,7 @@ class PlanBuilder {
         outer.push_back(capture.outer);
       }
       step.captures.push_back(std::move(outer));
-      TW_ASSIGN(auto plan, build_plan(region->clone(), {.pack_weights = false}));
+      TW_ASSIGN(auto plan, build_plan(region->clone(), {}));
       for (Slot slot : plan->symbol_slots) plan->outer_slots.push_back(plan_->dims.add(plan->dims.dim(slot)));
       step.regions.push_back(std::move(plan));
     }

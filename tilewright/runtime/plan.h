@@ -88,7 +88,6 @@ struct PlanOutput {
 };
 
 struct PlanOptions {
-  bool pack_weights = true;
   std::int64_t panel = 0;                        // width of packed panels; 0: never pack
   std::vector<std::vector<Dim>> output_strides;  // per output, empty: row-major
   const Graph* source = nullptr;  // what the passes were given: its sizes are guarded, not those they left

@@ -1,11 +1,10 @@
 #include "tilewright/runtime/views.h"
 
+#include "tilewright/compiler/axis.h"
+
 namespace tilewright::runtime {
-namespace {
-std::size_t at(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
-}  // namespace
+
+using compiler::at;
 
 void set_contiguous(View& view) {
   std::int64_t stride = 1;
