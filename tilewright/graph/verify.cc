@@ -137,8 +137,8 @@ class Verifier {
   }
 
   static bool is_late_symbol(Op op, std::string_view attribute) {
-    return (info(op).op_class == OpClass::kLate && (attribute == "count" || attribute == "symbol")) ||
-           (op == Op::kIf && attribute == "late");
+    const bool by_class = info(op).op_class == OpClass::kLate && (attribute == "count" || attribute == "symbol");
+    return by_class || ((op == Op::kIf || op == Op::kScan) && (attribute == "late" || attribute == "count"));
   }
 
   // Every symbol of an attribute is the size of an input, a host scalar or bound by an earlier node.
@@ -210,7 +210,8 @@ class Verifier {
       if (is_bound(symbol)) return wrong("the symbol {} is bound already", symbol);
       bound_.insert(symbol);
     }
-    if (node.op == Op::kWhile || node.op == Op::kHostCall) {
+    // Symbols of carried sizes and of what the host gives may be bound before: then they are checked.
+    if (node.op == Op::kWhile || node.op == Op::kScan || node.op == Op::kHostCall) {
       for (const ValueId output : node.outputs) bind_sizes(graph_.type(output));
     }
     return {};

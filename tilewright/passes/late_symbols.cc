@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "tilewright/graph/bound_symbols.h"
+
 namespace tilewright::passes {
 namespace {
 
@@ -26,17 +28,8 @@ Binders find_binders(const Graph& graph) {
   for (NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (node.dead) continue;
-    const auto bind = [&](Dim dim) {
-      if (dim.is_symbol() && !known.contains(dim)) binders.emplace(dim, id);
-    };
-    if (info(node.op).op_class == OpClass::kLate) {
-      for (const Attrs::Entry& entry : node.attrs.entries()) each_dim(entry.value, bind);
-    } else if (node.op == Op::kIf) {
-      each_dim(*node.attrs.find("late"), bind);
-    } else if (node.op == Op::kWhile || node.op == Op::kHostCall) {
-      for (ValueId output : node.outputs) {
-        for (Dim dim : graph.type(output).shape) bind(dim);
-      }
+    for (const Dim symbol : bound_symbols(graph, node)) {
+      if (!known.contains(symbol)) binders.emplace(symbol, id);
     }
   }
   return binders;

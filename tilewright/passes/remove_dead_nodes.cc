@@ -1,4 +1,5 @@
 // Erases nodes without effect whose results nobody reads.
+#include "tilewright/passes/late_symbols.h"
 #include "tilewright/passes/pass.h"
 
 namespace tilewright::passes {
@@ -20,15 +21,19 @@ bool remove_dead_nodes(Graph& graph) {
   graph.compact();
   std::vector<char> live(graph.num_values(), 0);
   for (ValueId output : graph.outputs()) live[output] = 1;
+  std::vector<char> binds(graph.num_nodes(), 0);  // a symbol that a live node uses
+  std::vector<std::vector<NodeId>> late = late_dependencies(graph);
+  late.resize(graph.num_nodes());
   std::vector<NodeId> dead;
   for (auto it = graph.order().rbegin(); it != graph.order().rend(); ++it) {
     const Node& node = graph.node(*it);
-    bool needed = has_effect(node) || info(node.op).op_class == OpClass::kLate;
+    bool needed = has_effect(node) || info(node.op).op_class == OpClass::kLate || binds[*it] != 0;
     for (ValueId output : node.outputs) needed = needed || live[output] != 0;
     if (!needed) {
       dead.push_back(*it);
       continue;
     }
+    for (NodeId binder : late[*it]) binds[binder] = 1;
     for (ValueId input : node.inputs) live[input] = 1;
     for (const auto& region : node.regions) {
       for (const Graph::Capture& capture : region->captures()) live[capture.outer] = 1;

@@ -20,6 +20,7 @@ bool is_host_step(StepKind kind) {
     case StepKind::kHostCall:
     case StepKind::kIf:
     case StepKind::kWhile:
+    case StepKind::kScan:
     case StepKind::kCall:
     case StepKind::kAssert:
     case StepKind::kUnique:
@@ -241,6 +242,14 @@ class PlanBuilder {
         break;
       case Op::kWhile:
         step.kind = StepKind::kWhile;
+        step.carried = node.inputs.size();
+        break;
+      case Op::kScan:
+        step.kind = StepKind::kScan;
+        step.carried = static_cast<std::size_t>(node.attrs.integer("carried"));
+        step.conditional = node.attrs.flag("conditional");
+        step.trips = plan_->dims.add(node.attrs.dim("trips"));
+        if (step.conditional) step.count = plan_->dims.add(node.attrs.dims("count")[0]);
         break;
       case Op::kCall:
         step.kind = StepKind::kCall;
@@ -250,6 +259,7 @@ class PlanBuilder {
     }
     make_dynamic(node.outputs);
     collect_late(node.outputs, step);
+    if (step.conditional) step.late.push_back(step.count);
     for (const auto& region : node.regions) {
       std::vector<ValueId> outer;
       for (const Graph::Capture& capture : region->captures()) {

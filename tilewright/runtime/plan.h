@@ -25,6 +25,7 @@ enum class StepKind : std::uint8_t {
   kHostCall,
   kIf,
   kWhile,
+  kScan,
   kCall,
   kAssert,
   kUnique,  // on the host
@@ -53,6 +54,10 @@ struct Step {
   std::vector<std::vector<ValueId>> captures;  // per region: outer values, in the order of its captures
   std::vector<Slot> late;                      // symbols this step binds
   std::int64_t target = 0;                     // kHostCall
+  std::size_t carried = 0;                     // kWhile, kScan: the first results
+  bool conditional = false;                    // kScan: the first input and body result are conditions
+  Slot trips = 0;                              // kScan
+  Slot count = 0;                              // kScan, if conditional
   bool counts = false;                         // kKernel of a late-sized op: the first half, which counts
   std::string name;                            // for messages
   std::vector<ValueId> released;  // storage (computed values, copies of reshapes) whose last reader this step is

@@ -107,6 +107,8 @@ std::string_view to_string(StepKind kind) {
       return "if";
     case StepKind::kWhile:
       return "while";
+    case StepKind::kScan:
+      return "scan";
     case StepKind::kCall:
       return "call";
     case StepKind::kAssert:

@@ -53,6 +53,7 @@ class Runner::Call {
   Status run_host_call(const Step& step);
   Status run_if(std::size_t index);
   Status run_while(std::size_t index);
+  Status run_scan(std::size_t index);
   Status run_call(std::size_t index);
   Status run_assert(const Step& step);
   Status run_unique(const Step& step);

@@ -26,6 +26,9 @@ Status Runner::Call::run_host_step(std::size_t index) {
     case StepKind::kWhile:
       status = run_while(index);
       break;
+    case StepKind::kScan:
+      status = run_scan(index);
+      break;
     case StepKind::kCall:
       status = run_call(index);
       break;

@@ -1,10 +1,9 @@
-// Regions (if, while, call, fused) and effects (host_call, assign, assert).
+// Regions (if, while, call, fused; scan.cc has scan) and effects (host_call, assign, assert).
 #include <algorithm>
 
 #include "tilewright/graph/eval/evaluator.h"
 
 namespace tilewright {
-namespace {
 
 Result<bool> truth(const Tensor& condition) {
   if (condition.dtype() != DType::kBool || condition.count() != 1) {
@@ -13,8 +12,6 @@ Result<bool> truth(const Tensor& condition) {
   }
   return load<std::int64_t>(condition)[0] != 0;
 }
-
-}  // namespace
 
 // A symbol that is a whole dim of a region input stands for the size passed, whatever it is outside.
 Results Evaluator::run_region(const Graph& region, std::span<const Tensor> inputs, const Frame& outer) {
@@ -29,7 +26,7 @@ Results Evaluator::run_region(const Graph& region, std::span<const Tensor> input
   return run_nodes(frame);
 }
 
-Results Evaluator::run_control(const Node& node, const Attrs&, std::span<const Tensor> in, Frame& frame) {
+Results Evaluator::run_control(const Node& node, const Attrs& attrs, std::span<const Tensor> in, Frame& frame) {
   switch (node.op) {
     case Op::kIf: {
       TW_ASSIGN(const bool chosen, truth(in[0]));
@@ -37,6 +34,8 @@ Results Evaluator::run_control(const Node& node, const Attrs&, std::span<const T
     }
     case Op::kWhile:
       return run_while(node, in, frame);
+    case Op::kScan:
+      return run_scan(node, attrs, in, frame);
     case Op::kCall:
     case Op::kFused:
       return run_region(*node.regions[0], in, frame);

@@ -8,6 +8,8 @@
 
 namespace tilewright {
 
+Result<bool> truth(const Tensor& condition);  // one bool
+
 class Evaluator {
  public:
   explicit Evaluator(const EvalOptions& options) : options_(options) {}
@@ -33,6 +35,7 @@ class Evaluator {
   Results run_node(const Node& node, Frame& frame);
   Results run_control(const Node& node, const Attrs& attrs, std::span<const Tensor> in, Frame& frame);
   Results run_while(const Node& node, std::span<const Tensor> in, Frame& frame);
+  Results run_scan(const Node& node, const Attrs& attrs, std::span<const Tensor> in, Frame& frame);
   Results run_effect(const Node& node, const Attrs& attrs, std::span<const Tensor> in, Frame& frame);
 
   const EvalOptions& options_;

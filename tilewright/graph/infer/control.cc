@@ -1,12 +1,12 @@
 // Ops with regions, and effects. A size that differs between the branches of an `if` is a late symbol listed in its
 // `late` attribute; a carried size of a `while` that changes from trip to trip is a symbol of the body's input, which
 // the node binds to the final size.
+#include "tilewright/graph/bound_symbols.h"
 #include "tilewright/graph/infer/families.h"
+#include "tilewright/graph/infer/regions.h"
 #include "tilewright/graph/infer/rules.h"
 
 namespace tilewright {
-namespace {
-
 Types types_of(const Graph& graph, std::span<const ValueId> values) {
   Types types;
   types.reserve(values.size());
@@ -19,7 +19,6 @@ Status check_numbers(std::string_view what, std::size_t given, std::size_t expec
   return fail(ErrorKind::kInvalidArgument, "{} must number {}: {} given", what, expected, given);
 }
 
-// Equal dtypes and ranks; dims are the caller's question.
 Status check_alike(std::string_view what, std::size_t index, const TensorType& a, const TensorType& b) {
   if (a.dtype == b.dtype && a.shape.size() == b.shape.size()) return {};
   return fail(ErrorKind::kShapeMismatch, "{} {} differ in dtype or rank: {} and {}", what, index, a, b);
@@ -30,11 +29,21 @@ Status check_bool_scalar(std::string_view what, const TensorType& type) {
   return fail(ErrorKind::kDTypeMismatch, "{} must be bool[]: {}", what, type);
 }
 
-bool varies(Dim carried, Dim initial) {
-  return carried.op() == DimOp::kSymbol && carried != initial;
+Status check_carried(std::size_t index, const TensorType& initial, const TensorType& carried, const TensorType& next,
+                     const Facts& facts) {
+  TW_TRY(check_alike("input and body input", index, initial, carried));
+  TW_TRY(check_alike("body input and body result", index, carried, next));
+  for (std::size_t axis = 0; axis < carried.shape.size(); ++axis) {
+    const Dim size = carried.shape[axis];
+    if (varies(size, initial.shape[axis])) continue;
+    if (provably_different(size, initial.shape[axis], facts) || provably_different(size, next.shape[axis], facts)) {
+      return fail(ErrorKind::kShapeMismatch,
+                  "carried value {} changes its size: {}, {}, {}; a size that changes is a symbol of the body's input",
+                  index, initial, carried, next);
+    }
+  }
+  return {};
 }
-
-}  // namespace
 
 Result<Types> infer_if(const InferInput& in) {
   const Graph& yes = *in.regions[0];
@@ -77,20 +86,8 @@ Result<Types> infer_while(const InferInput& in) {
   const Types next = types_of(body, body.outputs());
   Types out = types_of(body, body.inputs());
   for (std::size_t i = 0; i < count; ++i) {
-    TW_TRY(check_alike("input and body input", i, in.types[i], out[i]));
     TW_TRY(check_alike("input and condition input", i, in.types[i], tested[i]));
-    TW_TRY(check_alike("body input and body result", i, out[i], next[i]));
-    for (std::size_t axis = 0; axis < out[i].shape.size(); ++axis) {
-      const Dim carried = out[i].shape[axis];
-      if (varies(carried, in.types[i].shape[axis])) continue;
-      if (provably_different(carried, in.types[i].shape[axis], in.facts) ||
-          provably_different(carried, next[i].shape[axis], in.facts)) {
-        return fail(ErrorKind::kShapeMismatch,
-                    "carried value {} changes its size: {}, {}, {}; a size that changes is a "
-                    "symbol of the body's input",
-                    i, in.types[i], out[i], next[i]);
-      }
-    }
+    TW_TRY(check_carried(i, in.types[i], out[i], next[i], in.facts));
   }
   return out;
 }

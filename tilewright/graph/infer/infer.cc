@@ -9,6 +9,7 @@ std::size_t num_regions(Op op) {
     case Op::kIf:
     case Op::kWhile:
       return 2;
+    case Op::kScan:
     case Op::kCall:
     case Op::kFused:
       return 1;
