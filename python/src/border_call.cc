@@ -88,9 +88,15 @@ void Border::Call::bind(nb::list arguments) {
 }
 
 void Border::Call::read_inputs(nb::list arguments) {
+  constexpr std::size_t kAhead = 12;  // inputs: objects and sampled words lie far apart, each a miss of the caches
   inputs.resize(border.inputs_.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const InputRow& row = border.inputs_[i];
+    if (i + kAhead < inputs.size()) {
+      const InputRow& ahead = border.inputs_[i + kAhead];
+      __builtin_prefetch(nb::handle(arguments[ahead.argument]).ptr());
+      if (ahead.weight < border.weights_.size()) border.weights_[ahead.weight].prefetch();
+    }
     nb::handle argument = arguments[row.argument];
     if (row.weight < border.weights_.size()) {
       border.weights_[row.weight].read(argument, row.dtype, inputs[i]);

@@ -12,7 +12,7 @@
 namespace tilewright::python {
 namespace {
 
-constexpr std::int64_t kSamples = 8;
+constexpr std::int64_t kSamples = 4;
 
 std::uint64_t mix(std::uint64_t state, std::uint64_t value) {
   state = (state ^ value) * 0x9e3779b97f4a7c15u;
@@ -42,14 +42,14 @@ std::uint64_t identity_of(nb::handle tensor, const nb::object& reference) {
   return identity;
 }
 
-std::uint64_t sampled(const std::byte* data, std::int64_t words, std::uint64_t state) {
-  const std::int64_t count = std::min(words, kSamples);
+// Byte offsets of up to kSamples words spread over `words` words: the first and the last among them.
+std::vector<std::int64_t> sample_offsets(std::int64_t words) {
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(std::min(words, kSamples)));
+  const auto count = static_cast<std::int64_t>(offsets.size());
   for (std::int64_t i = 0; i < count; ++i) {
-    std::uint64_t word;
-    std::memcpy(&word, data + (count == words ? i : i * (words - 1) / (count - 1)) * 8, sizeof word);
-    state = mix(state, word);
+    offsets[static_cast<std::size_t>(i)] = (count == words ? i : i * (words - 1) / (count - 1)) * 8;
   }
-  return state;
+  return offsets;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void WeightInput::see(nb::handle tensor, DType dtype) {
     expected *= known_.sizes[i];
     count *= known_.sizes[i];
   }
-  words_ = dense ? count * byte_size(dtype) / 8 : 0;
+  samples_ = sample_offsets(dense ? count * byte_size(dtype) / 8 : 0);
   has_version_ = has_version(tensor);
 }
 
@@ -79,8 +79,18 @@ void WeightInput::read(nb::handle tensor, DType dtype, runtime::TensorArg& arg) 
   if (!packed_) return;
   std::uint64_t version = mix(epoch_ + 1, has_version_ ? version_of(tensor) : 0);
   // Memory with gaps is not sampled: without a version counter it counts as new each time.
-  if (words_ == 0 && !has_version_) version = mix(version, next_number());
-  arg.version = sampled(data, words_, version);
+  if (samples_.empty() && !has_version_) version = mix(version, next_number());
+  for (const std::int64_t offset : samples_) {
+    std::uint64_t word;
+    std::memcpy(&word, data + offset, sizeof word);
+    version = mix(version, word);
+  }
+  arg.version = version;
+}
+
+void WeightInput::prefetch() const {
+  if (!packed_) return;
+  for (const std::int64_t offset : samples_) __builtin_prefetch(known_.data + offset);
 }
 
 Tensor WeightInput::value(std::string_view name) const {

@@ -18,6 +18,7 @@ class WeightInput {
  public:
   // `arg` is filled from the tensor; sizes and strides are read again only if it is another object or moved.
   void read(nb::handle tensor, DType dtype, runtime::TensorArg& arg);
+  void prefetch() const;                      // of the words that the next read compares
   void set_packed() { packed_ = true; }       // identity and version are needed
   Tensor value(std::string_view name) const;  // a view of the tensor of the last call, which it keeps alive
   std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(known_.data); }
@@ -28,7 +29,7 @@ class WeightInput {
 
   nb::object reference_;  // a weak reference to the tensor of the last call
   runtime::TensorArg known_;
-  std::int64_t words_ = 0;  // whole 8-byte words of its memory, if dense
+  std::vector<std::int64_t> samples_;  // byte offsets of the words that are compared, none if its memory has gaps
   std::uint64_t epoch_ = 0;
   bool packed_ = false;
   bool has_version_ = true;
