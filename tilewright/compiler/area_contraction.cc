@@ -1,7 +1,7 @@
 // Contraction areas: a matmul whose epilogue is a strip program on each finished block.
 #include "tilewright/compiler/area_compiler.h"
 #include "tilewright/compiler/axis.h"
-#include "tilewright/compiler/tiling.h"
+#include "tilewright/compiler/matmul_tiles.h"
 
 namespace tilewright::compiler {
 
@@ -12,36 +12,6 @@ using Root = StripCoder::Root;
 namespace {
 
 constexpr int kLhs = 0, kRhs = 1, kResult = 2;  // nest views, in this order
-
-// A long sum is cut so that a block of b stays in the first-level cache while rows stream over it.
-std::int64_t k_block_of(std::int64_t k) {
-  return k <= 768 ? std::max<std::int64_t>(k, 1) : k >= 4096 ? 1024 : 384;
-}
-
-struct Tiles {
-  std::int64_t m, n;
-};
-
-// Tasks of about 50 us, whole panels wide, shared by the threads without a small remainder.
-Tiles choose_tiles(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, const BackendTraits& traits) {
-  const std::int64_t panel = traits.matmul_panel, rows = traits.matmul_rows;
-  const std::int64_t panels = (n + panel - 1) / panel;
-  const double flops =
-      2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  const double micros = flops / static_cast<double>(traits.flops_per_us);
-  if (traits.threads <= 1 || micros < 12) return {std::max<std::int64_t>(m, 1), std::max<std::int64_t>(n, 1)};
-  auto wanted = static_cast<std::int64_t>(micros / 50) + 1;
-  wanted = std::max(wanted, traits.threads * 2);
-  const std::int64_t per_batch = std::max<std::int64_t>((wanted + batch - 1) / batch, 1);
-  // Few rows: cut columns, so that every thread streams its own part of b. Many rows: cut rows first, b is shared.
-  const std::int64_t row_panels = (m + rows - 1) / rows;
-  const std::int64_t max_row_cuts = std::max<std::int64_t>(row_panels / 8, 1);
-  const std::int64_t row_cuts = std::min(per_batch, max_row_cuts);
-  const std::int64_t column_cuts = std::clamp<std::int64_t>((per_batch + row_cuts - 1) / row_cuts, 1, panels);
-  const std::int64_t m_tile = round_up((m + row_cuts - 1) / row_cuts, rows);
-  const std::int64_t n_tile = (panels + column_cuts - 1) / column_cuts * panel;
-  return {std::max<std::int64_t>(std::min(m_tile, m), 1), std::max<std::int64_t>(std::min(n_tile, n), 1)};
-}
 
 }  // namespace
 
@@ -84,7 +54,7 @@ Status AreaCompiler::emit_contraction(const AreaCall& call, Emitter& out) {
   } else {
     write_epilogue(call, n_axis, n);
   }
-  const Tiles tiles = choose_tiles(batch, m, n, k, *call.traits);
+  const MatMulTiles tiles = choose_matmul_tiles(batch, m, n, k, *call.traits);
   out.need_scratch(coder_.slot_bytes());
   out.begin(isa::Opcode::kMatMul, n_axis, batch * ((m + tiles.m - 1) / tiles.m) * ((n + tiles.n - 1) / tiles.n), n);
   for (std::int64_t field : {k, tiles.m, tiles.n, k_block_of(k), call.packed_panel}) out.field(field);

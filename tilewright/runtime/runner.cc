@@ -321,10 +321,11 @@ Status Runner::Call::start_output(std::uint32_t output) {
   return {};
 }
 
-// What a bound segment depends on: every known symbol and the strides of what comes from outside.
+// What a bound segment depends on: every known symbol, the strides of what comes from outside, and the threads that
+// share the tasks.
 void Runner::Call::make_key(std::size_t segment) {
   c_.key.clear();
-  c_.key.push_back(static_cast<std::int64_t>(segment));
+  c_.key.push_back(static_cast<std::int64_t>(segment) | runner_.machine_.traits().threads << 32);
   const bool partial = plan_.has_late || plan_.outer_symbols;
   for (Slot slot : plan_.symbol_slots) {
     if (partial && !c_.known[slot]) continue;

@@ -6,7 +6,9 @@
 
 #include "tilewright/graph/testing.h"
 #include "tilewright/runtime/model.h"
+#include "tilewright/runtime/stats.h"
 #include "tilewright/runtime/stats_snapshot.h"
+#include "tilewright/vm/cpu/pool.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -77,6 +79,22 @@ TEST(Threads, ResultsAreThoseOfSerialCalls) {
     if (!got.ok() || !same_bytes((*got)[0], want[i])) ++wrong;
   });
   EXPECT_EQ(wrong, 0);
+}
+
+TEST(Threads, AnotherNumberOfThreadsEncodesAnotherProgram) {
+  const auto model = make_mlp();
+  const int before = vm::cpu::num_threads();
+  const std::vector<Tensor> x{random_tensor({2, 3, 16}, 4)};
+  const auto encoded = [&](int threads) {
+    vm::cpu::set_num_threads(threads);
+    const auto start = stats().programs_encoded.load();
+    EXPECT_TRUE(model->run(x).ok());
+    return stats().programs_encoded.load() - start;
+  };
+  EXPECT_EQ(encoded(1), 1);
+  EXPECT_EQ(encoded(2), 1);
+  EXPECT_EQ(encoded(1), 0);
+  vm::cpu::set_num_threads(before);
 }
 
 TEST(Threads, TrimWhileCallsRunChangesNothing) {

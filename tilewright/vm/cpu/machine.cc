@@ -3,6 +3,7 @@
 // HOT: per instruction no allocation, no lock, one indirect call per task.
 #include "tilewright/vm/cpu/machine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -55,7 +56,10 @@ std::int64_t estimate_microseconds(const isa::Inst& inst, const BackendTraits& t
   const auto flops_per_us = static_cast<double>(traits.flops_per_us);
   double time = elements * static_cast<double>(4 + (at.end() - at.phases())) / kElementWordsPerMicrosecond;
   if (inst.opcode() == isa::Opcode::kMatMul) {
-    time += 2 * elements * static_cast<double>(inst.fields<isa::MatMulFields>().k) / flops_per_us;
+    const auto k = static_cast<double>(inst.fields<isa::MatMulFields>().k);
+    const auto rows = static_cast<double>(at.rank == 0 ? 1 : at.dims()[at.rank - 1]);
+    time += std::max(2 * elements * k / flops_per_us,
+                     4 * elements * k / std::max(rows, 1.0) / static_cast<double>(traits.bytes_per_us));
   } else if (inst.opcode() == isa::Opcode::kAttention) {
     const auto& f = inst.fields<isa::AttentionFields>();
     const double scores =
