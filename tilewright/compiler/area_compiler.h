@@ -5,6 +5,7 @@
 #include "tilewright/compiler/area.h"
 #include "tilewright/compiler/copy.h"
 #include "tilewright/compiler/loop_nest.h"
+#include "tilewright/compiler/row_prologue.h"
 #include "tilewright/compiler/strip_coder.h"
 
 namespace tilewright::compiler {
@@ -26,6 +27,7 @@ struct RowNode {
   bool stored = false;       // the one value per row is stored, because a later phase reads it
   std::uint16_t buffer = 0;  // its stream
   std::uint16_t scalar = 0;  // stream of the one value per row
+  RowPrologue prologue;      // of a native operation that computes its operand itself
 };
 struct RowPhase {
   isa::PhaseOp op;

@@ -119,6 +119,13 @@ class RowsEmitter {
     return nest_.strides[at(compiler_.node_view_[id])][at(rank_)] == 4;
   }
 
+  void take_prologue(std::size_t operation) {
+    const RowPrologue found = find_row_prologue(area_, area_.nodes[operation]);
+    if (found.from == AreaNode::kNone || !readable_by_phase(found.from)) return;
+    if (found.addend != AreaNode::kNone && !readable_by_phase(found.addend)) return;
+    kept(operation).prologue = found;
+  }
+
   int direct_output(std::uint16_t id) const {
     if (area_.nodes[id].uses != 1) return -1;
     for (std::size_t i = 0; i < area_.outputs.size(); ++i) {
@@ -154,7 +161,8 @@ class RowsEmitter {
     for (std::size_t i = 0; i < area_.nodes.size(); ++i) {
       const AreaNode& user = area_.nodes[i];
       if (user.kind == Kind::kRowOp) {
-        if (!readable_by_phase(user.a)) kept(user.a).buffered = true;
+        take_prologue(i);
+        if (kept(i).prologue.from == AreaNode::kNone && !readable_by_phase(user.a)) kept(user.a).buffered = true;
         if (direct_output(static_cast<std::uint16_t>(i)) < 0) kept(i).buffered = true;
         continue;
       }
@@ -331,7 +339,10 @@ class RowsEmitter {
 
   void emit_row_op(std::uint16_t id) {
     const AreaNode& node = area_.nodes[id];
-    const std::uint16_t from = kept(node.a).buffered ? kept(node.a).buffer : coder_.source(node.a).stream;
+    const RowPrologue& prologue = kept(id).prologue;
+    const bool folds = prologue.from != AreaNode::kNone;
+    const std::uint16_t source = folds ? prologue.from : node.a;
+    const std::uint16_t from = kept(source).buffered ? kept(source).buffer : coder_.source(source).stream;
     std::uint16_t to;
     if (const int output = direct_output(id); output >= 0) {
       StreamSpec spec =
@@ -343,15 +354,28 @@ class RowsEmitter {
       set_buffer_source(id);
     }
     std::array<std::uint16_t, 6> operands{from, to, 0, 0, 0, 0};
+    const std::uint16_t addend =
+        prologue.addend == AreaNode::kNone ? isa::kNoStream : coder_.source(prologue.addend).stream;
+    if (folds && node.phase == isa::PhaseOp::kSoftmax) {
+      operands[2] = prologue.scale == AreaNode::kNone ? number_stream({.is_real = true, .real = 1})
+                                                      : coder_.source(prologue.scale).stream;
+      operands[3] = addend;
+    } else if (folds) {
+      operands[5] = addend;
+    }
     if (node.phase == isa::PhaseOp::kLayerNorm || node.phase == isa::PhaseOp::kRmsNorm) {
       operands[2] = parameter_stream(node.b);
       operands[3] = parameter_stream(node.c);
       const bool is_real = call_.program->dim(node.index).is_float();
       const Number epsilon = number_of(call_.dims[node.index], is_real, DType::kF32);
-      operands[4] = coder_.add_stream({Space::kLiteral, DType::kF32, 0, literal_bits(epsilon, DType::kF32), 0, {}});
+      operands[4] = number_stream(epsilon);
     }
     const std::size_t place = compiler_.code_.size();
-    add_phase({node.phase, place, place, operands});
+    add_phase({folds ? phase_with_prologue(node.phase) : node.phase, place, place, operands});
+  }
+
+  std::uint16_t number_stream(const Number& number) {
+    return coder_.add_stream({Space::kLiteral, DType::kF32, 0, literal_bits(number, DType::kF32), 0, {}});
   }
 
   std::uint16_t parameter_stream(std::uint16_t id) {

@@ -177,15 +177,32 @@ bool check_row_operand(Verifier& v, std::uint16_t stream, bool written, PhaseUse
   return !written || check_writable(v, stream);
 }
 
-bool check_norm(Verifier& v, const PhaseHead& phase, PhaseUse& use) {
-  if (!check_row_operand(v, phase.a(), false, use) || !check_row_operand(v, phase.b(), true, use)) return false;
-  if (phase.c() != kNoStream && !check_row_operand(v, phase.c(), false, use)) return false;
-  if (phase.d() != kNoStream && !check_row_operand(v, phase.d(), false, use)) return false;
-  if (phase.e() >= v.at.streams) return v.reject("stream {} of {}", phase.e(), v.at.streams);
-  const StreamHead& eps = v.stream(phase.e());
+bool check_optional_row_operand(Verifier& v, std::uint16_t stream, PhaseUse& use) {
+  return stream == kNoStream || check_row_operand(v, stream, false, use);
+}
+
+bool check_number(Verifier& v, std::uint16_t stream, std::string_view name) {
+  if (stream >= v.at.streams) return v.reject("stream {} of {}", stream, v.at.streams);
+  const StreamHead& head = v.stream(stream);
   const bool good =
-      eps.space() == Space::kLiteral && eps.dtype() == DType::kF32 && static_cast<Word>(eps.offset) >> 32 == 0;
-  return (good && phase.f() == 0) || v.reject("stream {}: eps is not an f32 literal", phase.e());
+      head.space() == Space::kLiteral && head.dtype() == DType::kF32 && static_cast<Word>(head.offset) >> 32 == 0;
+  return good || v.reject("stream {}: {} is not an f32 literal", stream, name);
+}
+
+bool check_softmax(Verifier& v, const PhaseHead& phase, PhaseUse& use) {
+  const bool scaled = phase.op() == PhaseOp::kScaledSoftmax;
+  if (scaled ? (phase.second >> 32) != 0 : phase.second != 0)
+    return v.reject("a field of the phase without a meaning is not 0");
+  if (!check_row_operand(v, phase.a(), false, use) || !check_row_operand(v, phase.b(), true, use)) return false;
+  return !scaled || (check_number(v, phase.c(), "scale") && check_optional_row_operand(v, phase.d(), use));
+}
+
+bool check_norm(Verifier& v, const PhaseHead& phase, PhaseUse& use) {
+  const bool sums = phase.op() == PhaseOp::kSumLayerNorm || phase.op() == PhaseOp::kSumRmsNorm;
+  if (!sums && phase.f() != 0) return v.reject("a field of the phase without a meaning is not 0");
+  if (!check_row_operand(v, phase.a(), false, use) || !check_row_operand(v, phase.b(), true, use)) return false;
+  if (!check_optional_row_operand(v, phase.c(), use) || !check_optional_row_operand(v, phase.d(), use)) return false;
+  return check_number(v, phase.e(), "eps") && (!sums || check_row_operand(v, phase.f(), false, use));
 }
 
 bool check_strip_phase(Verifier& v, const PhaseHead& phase, const PhaseRules& rules, bool scalar, PhaseUse& use) {
@@ -208,10 +225,12 @@ bool check_phase(Verifier& v, const PhaseHead& phase, const PhaseRules& rules, P
   switch (op) {
     case PhaseOp::kSoftmax:
     case PhaseOp::kLogSoftmax:
-      if (phase.second != 0) return v.reject("a field of the phase without a meaning is not 0");
-      return check_row_operand(v, phase.a(), false, use) && check_row_operand(v, phase.b(), true, use);
+    case PhaseOp::kScaledSoftmax:
+      return check_softmax(v, phase, use);
     case PhaseOp::kLayerNorm:
     case PhaseOp::kRmsNorm:
+    case PhaseOp::kSumLayerNorm:
+    case PhaseOp::kSumRmsNorm:
       return check_norm(v, phase, use);
     default:
       return v.reject("unknown phase {}", static_cast<int>(op));

@@ -42,21 +42,49 @@ void normalise(Row& row, bool centre, double eps) {
   for (double& x : row) x *= scale;
 }
 
+// The one number of a literal stream.
+float number(const Frame& frame, int stream) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(frame.at.stream(stream).offset));
+}
+
+// from * scale + addend, rounded once to f32; addend may be absent.
+void scale_and_add(Row& row, double scale, const Frame& frame, std::uint16_t addend, const Place& place) {
+  const bool adds = addend != isa::kNoStream;
+  const Row terms =
+      adds ? read_row(frame, addend, place, static_cast<std::int64_t>(row.size())) : Row(row.size(), -0.0);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    row[i] = std::fma(static_cast<float>(row[i]), static_cast<float>(scale), static_cast<float>(terms[i]));
+  }
+}
+
+void run_norm(const Frame& frame, const isa::PhaseHead& phase, const Place& place, Row& row) {
+  const bool sums = phase.op() == isa::PhaseOp::kSumLayerNorm || phase.op() == isa::PhaseOp::kSumRmsNorm;
+  if (sums) scale_and_add(row, 1, frame, phase.f(), place);
+  const bool centres = phase.op() == isa::PhaseOp::kLayerNorm || phase.op() == isa::PhaseOp::kSumLayerNorm;
+  normalise(row, centres, double{number(frame, phase.e())});
+  for (const bool adds : {false, true}) {
+    const std::uint16_t stream = adds ? phase.d() : phase.c();
+    if (stream == isa::kNoStream) continue;
+    const Row operand = read_row(frame, stream, place, static_cast<std::int64_t>(row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = adds ? row[i] + operand[i] : row[i] * operand[i];
+  }
+}
+
 }  // namespace
 
 void run_row_phase(const Frame& frame, const isa::PhaseHead& phase, const Place& place, std::int64_t count) {
   Row row = read_row(frame, phase.a(), place, count);
-  if (phase.op() == isa::PhaseOp::kSoftmax || phase.op() == isa::PhaseOp::kLogSoftmax) {
-    softmax(row, phase.op() == isa::PhaseOp::kLogSoftmax);
-  } else {
-    const float eps = std::bit_cast<float>(static_cast<std::uint32_t>(frame.at.stream(phase.e()).offset));
-    normalise(row, phase.op() == isa::PhaseOp::kLayerNorm, double{eps});
-    for (const bool adds : {false, true}) {
-      const std::uint16_t stream = adds ? phase.d() : phase.c();
-      if (stream == isa::kNoStream) continue;
-      const Row operand = read_row(frame, stream, place, count);
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] = adds ? row[i] + operand[i] : row[i] * operand[i];
-    }
+  switch (phase.op()) {
+    case isa::PhaseOp::kScaledSoftmax:
+      scale_and_add(row, double{number(frame, phase.c())}, frame, phase.d(), place);
+      [[fallthrough]];
+    case isa::PhaseOp::kSoftmax:
+    case isa::PhaseOp::kLogSoftmax:
+      softmax(row, phase.op() == isa::PhaseOp::kLogSoftmax);
+      break;
+    default:
+      run_norm(frame, phase, place, row);
+      break;
   }
   const Elements to = elements(frame, phase.b(), place, false);
   for (std::int64_t i = 0; i < count; ++i) to.set(i, static_cast<float>(row[static_cast<std::size_t>(i)]));

@@ -92,6 +92,10 @@ void place_column(StripRun& run, const StreamSet& streams, const TaskContext& co
 // along inner positions inner_first .. inner_first + inner_count - 1. This is how rows and matmul epilogues run.
 void run_phases(const isa::Word* phases, const isa::Word* end, const StreamSet& streams, const TaskContext& context,
                 const std::int64_t* index, std::int64_t tile_row, std::int64_t rows, std::int64_t inner_first,
-                std::int64_t inner_count, const TileBlock& tile = {});
+                std::int64_t inner_count, const TileBlock& tile = {}, Reach reach = Reach::kNear);
+
+// How far away the memory of an instruction is that touches every element of its domain once.
+Reach reach_of(const isa::Inst& inst, const std::int64_t* dims);
+void stream_fence_of(Reach reach);  // ends a task: what was streamed is visible to other threads
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

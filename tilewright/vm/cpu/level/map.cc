@@ -1,25 +1,16 @@
 // Map: one strip program over a task's rows. Outputs too large for the cache are stored past it.
 // Hot: per row one addition per stream and one call.
 #include "tilewright/isa/tasks.h"
-#include "tilewright/vm/cpu/level/vec.h"
+#include "tilewright/vm/cpu/level/level.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 
 namespace {
 
-inline constexpr std::int64_t kFarElements = 96 << 10;                           // operands beyond L2
-inline constexpr std::int64_t kStreamingElements = (std::int64_t{6} << 20) / 4;  // from about 6 MB of output
-
 // The task's index with the first row in the place of the last outer dim.
 void first_row(std::int64_t* index, const isa::Task& task, int rank) {
   for (int d = 0; d + 1 < rank; ++d) index[d] = task.index[d];
   if (rank > 0) index[rank - 1] = task.row_begin;
-}
-
-Reach reach_of(const isa::Inst& inst, const std::int64_t* dims) {
-  std::int64_t elements = inst.inner();
-  for (int d = 0; d < inst.rank(); ++d) elements *= dims[d];
-  return elements < kFarElements ? Reach::kNear : elements < kStreamingElements ? Reach::kFar : Reach::kStreaming;
 }
 
 }  // namespace
@@ -39,7 +30,7 @@ void exec_Map(const isa::Inst& inst, const TaskContext& context, std::int64_t nu
     run_strip_range(phase.code(), run, 0, task.inner_end - task.inner_begin, reach);
     next_row(run, steps, streams.count);
   }
-  if (reach == Reach::kStreaming) stream_fence();
+  stream_fence_of(reach);
 }
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

@@ -14,46 +14,45 @@ inline constexpr int kRegisterVectors = 8;
 #endif
 inline constexpr std::int64_t kFoldElements = 4096;
 
+// Weight and bias of a row. One that is absent is a vector of ones, or of zeros that change no sign, read again and
+// again.
+struct Affine {
+  const float *weight, *bias;
+  std::int64_t weight_mask, bias_mask;  // of the position: all bits, or none
+  TW_INLINE f32x operator()(f32x x, std::int64_t i) const {
+    return fma(x, load<float>(weight + (i & weight_mask)), load<float>(bias + (i & bias_mask)));
+  }
+  TW_INLINE f32x operator()(f32x x, std::int64_t i, const FirstLanes& lanes) const {
+    return fma(x, lanes.load(weight + (i & weight_mask), f32x{}), lanes.load(bias + (i & bias_mask), f32x{}));
+  }
+};
+
 struct Norm {
-  RowStream from, to;
-  const float* weight;  // null: 1
-  const float* bias;    // null: 0
+  RowWork work;
+  Affine affine;
   float eps;
-  std::int64_t rows, n;
 };
 
 TW_INLINE float inverse_deviation(double sum_of_squares, double inverse_n, float eps) {
   return 1.0f / __builtin_sqrtf(static_cast<float>(sum_of_squares * inverse_n + static_cast<double>(eps)));
 }
 
-template <bool has_weight, bool has_bias>
-TW_INLINE f32x affine(const Norm& norm, f32x x, std::int64_t i) {
-  if constexpr (has_weight && has_bias) return fma(x, load<float>(norm.weight + i), load<float>(norm.bias + i));
-  if constexpr (has_weight) return x * load<float>(norm.weight + i);
-  if constexpr (has_bias) return x + load<float>(norm.bias + i);
-  (void)norm, (void)i;
-  return x;
-}
-template <bool has_weight, bool has_bias>
-TW_INLINE f32x affine(const Norm& norm, f32x x, std::int64_t i, const FirstLanes& lanes) {
-  if constexpr (has_weight) x = x * lanes.load(norm.weight + i, f32x{});
-  if constexpr (has_bias) x = x + lanes.load(norm.bias + i, f32x{});
-  (void)norm, (void)i, (void)lanes;
-  return x;
-}
-
 // Rows of exactly `vectors` vectors, the last one partial or full.
-template <int vectors, bool centred, bool has_weight, bool has_bias>
+template <int vectors, bool centred, Prologue prologue>
 void short_rows(const Norm& norm) {
-  const FirstLanes last(norm.n - (vectors - 1) * kVectorFloats);
-  const double inverse_n = 1.0 / static_cast<double>(norm.n);
-  for (std::int64_t r = 0; r < norm.rows; ++r) {
-    const float* in = norm.from.row(r);
-    float* out = norm.to.row(r);
+  const FirstLanes last(norm.work.n - (vectors - 1) * kVectorFloats);
+  const double inverse_n = 1.0 / static_cast<double>(norm.work.n);
+  for (std::int64_t r = 0; r < norm.work.rows; ++r) {
+    const auto in = norm.work.source<prologue>(r);
+    float* out = norm.work.to.row(r);
     f32x x[vectors];
 #pragma GCC unroll 24
-    for (int k = 0; k < vectors - 1; ++k) x[k] = load<float>(in + k * kVectorFloats);
-    x[vectors - 1] = last.load(in + (vectors - 1) * kVectorFloats, f32x{});
+    for (int k = 0; k < vectors - 1; ++k) x[k] = in.at(k * kVectorFloats);
+    x[vectors - 1] = in.at((vectors - 1) * kVectorFloats, last, f32x{});
+    if (norm.work.far) {
+#pragma GCC unroll 24
+      for (int k = 0; k < vectors; ++k) in.prefetch(k * kVectorFloats);
+    }
     if constexpr (centred) {
       f32x sum[2] = {x[0], f32x{}};
 #pragma GCC unroll 24
@@ -68,18 +67,15 @@ void short_rows(const Norm& norm) {
     for (int k = 1; k < vectors; ++k) squares[k % 2] = fma(x[k], x[k], squares[k % 2]);
     const f32x scale =
         f32(inverse_deviation(static_cast<double>(sum_lanes(squares[0] + squares[1])), inverse_n, norm.eps));
-#pragma GCC unroll 24
-    for (int k = 0; k < vectors - 1; ++k) {
-      store<float>(out + k * kVectorFloats, affine<has_weight, has_bias>(norm, x[k] * scale, k * kVectorFloats));
-    }
-    constexpr int kLast = (vectors - 1) * kVectorFloats;
-    last.store(out + kLast, affine<has_weight, has_bias>(norm, x[vectors - 1] * scale, kLast, last));
+    write_vectors<vectors>(
+        out, last, norm.work.streaming, [&](int k) TW_LAMBDA { return norm.affine(x[k] * scale, k * kVectorFloats); },
+        [&]() TW_LAMBDA { return norm.affine(x[vectors - 1] * scale, (vectors - 1) * kVectorFloats, last); });
   }
 }
 
 // Sum of x - shift, or of its square, over a row.
-template <bool squared>
-double row_sum(const float* in, std::int64_t n, f32x shift) {
+template <bool squared, bool far, Prologue prologue>
+double row_sum(const RowSource<prologue>& in, std::int64_t n, f32x shift) {
   double total = 0;
   for (std::int64_t begin = 0; begin < n; begin += kFoldElements) {
     const std::int64_t end = begin + kFoldElements < n ? begin + kFoldElements : n;
@@ -88,14 +84,16 @@ double row_sum(const float* in, std::int64_t n, f32x shift) {
     for (; i + 4 * kVectorFloats <= end; i += 4 * kVectorFloats) {
 #pragma GCC unroll 4
       for (int k = 0; k < 4; ++k) {
-        const f32x x = load<float>(in + i + k * kVectorFloats);
+        if constexpr (far) in.prefetch(i + k * kVectorFloats);
+        const f32x x = in.at(i + k * kVectorFloats);
         const f32x d = x - shift;
         sums[k] = squared ? fma(d, d, sums[k]) : sums[k] + x;
       }
     }
     for (; i < end; i += kVectorFloats) {
+      if constexpr (far) in.prefetch(i);
       const FirstLanes lanes(end - i < kVectorFloats ? end - i : kVectorFloats);
-      const f32x x = lanes.load(in + i, f32x{});
+      const f32x x = in.at(i, lanes, f32x{});
       const f32x d = lanes.keep(x - shift, f32x{});
       sums[0] = squared ? fma(d, d, sums[0]) : sums[0] + x;
     }
@@ -104,47 +102,54 @@ double row_sum(const float* in, std::int64_t n, f32x shift) {
   return total;
 }
 
-template <bool centred, bool has_weight, bool has_bias>
+template <Prologue prologue>
+struct Normalised {
+  const RowSource<prologue>& in;
+  const Affine& affine;
+  f32x mean, scale;
+  TW_INLINE f32x operator()(std::int64_t i) const { return affine((in.at(i) - mean) * scale, i); }
+  TW_INLINE f32x operator()(std::int64_t i, const FirstLanes& lanes) const {
+    return affine((in.at(i, lanes, f32x{}) - mean) * scale, i, lanes);
+  }
+};
+
+template <bool centred, Prologue prologue>
 void long_rows(const Norm& norm) {
-  const double inverse_n = 1.0 / static_cast<double>(norm.n);
-  for (std::int64_t r = 0; r < norm.rows; ++r) {
-    const float* in = norm.from.row(r);
-    float* out = norm.to.row(r);
-    const f32x mean = centred ? f32(static_cast<float>(row_sum<false>(in, norm.n, f32x{}) * inverse_n)) : f32x{};
-    const f32x scale = f32(inverse_deviation(row_sum<true>(in, norm.n, mean), inverse_n, norm.eps));
-    std::int64_t i = 0;
-    for (; i + kVectorFloats <= norm.n; i += kVectorFloats) {
-      store<float>(out + i, affine<has_weight, has_bias>(norm, (load<float>(in + i) - mean) * scale, i));
+  const RowWork& work = norm.work;
+  const double inverse_n = 1.0 / static_cast<double>(work.n);
+  for (std::int64_t r = 0; r < work.rows; ++r) {
+    const auto in = work.source<prologue>(r);
+    const auto first_sum = [&](f32x shift) TW_LAMBDA {
+      return work.far ? row_sum<!centred, true>(in, work.n, shift) : row_sum<!centred, false>(in, work.n, shift);
+    };
+    f32x mean{};
+    double squares = first_sum(mean);
+    if constexpr (centred) {
+      mean = f32(static_cast<float>(squares * inverse_n));
+      squares = row_sum<true, false>(in, work.n, mean);
     }
-    if (i == norm.n) continue;
-    const FirstLanes last(norm.n - i);
-    last.store(out + i, affine<has_weight, has_bias>(norm, (last.load(in + i, f32x{}) - mean) * scale, i, last));
+    const f32x scale = f32(inverse_deviation(squares, inverse_n, norm.eps));
+    write_row(work.to.row(r), work.n, work.streaming, Normalised<prologue>{in, norm.affine, mean, scale});
   }
 }
 
-template <int vectors, bool centred, bool has_weight, bool has_bias>
+template <int vectors, bool centred, Prologue prologue>
 void rows_of(const Norm& norm) {
   if constexpr (vectors > kRegisterVectors) {
-    long_rows<centred, has_weight, has_bias>(norm);
+    long_rows<centred, prologue>(norm);
   } else {
-    if (norm.n <= vectors * kVectorFloats)
-      short_rows<vectors, centred, has_weight, has_bias>(norm);
+    if (norm.work.n <= vectors * kVectorFloats)
+      short_rows<vectors, centred, prologue>(norm);
     else
-      rows_of<vectors + 1, centred, has_weight, has_bias>(norm);
+      rows_of<vectors + 1, centred, prologue>(norm);
   }
 }
 
-template <bool centred>
-void run_norm(const Norm& norm) {
-  if (norm.n == 0) return;
-  if (norm.weight != nullptr && norm.bias != nullptr)
-    rows_of<1, centred, true, true>(norm);
-  else if (norm.weight != nullptr)
-    rows_of<1, centred, true, false>(norm);
-  else if (norm.bias != nullptr)
-    rows_of<1, centred, false, true>(norm);
-  else
-    rows_of<1, centred, false, false>(norm);
+void run_kind(const Norm& norm, bool centred, bool sums) {
+  if (centred && sums) return rows_of<1, true, Prologue::kAdd>(norm);
+  if (centred) return rows_of<1, true, Prologue::kNone>(norm);
+  if (sums) return rows_of<1, false, Prologue::kAdd>(norm);
+  return rows_of<1, false, Prologue::kNone>(norm);
 }
 
 RowStream vector_operand(const StreamSet& streams, std::uint16_t stream, const TaskContext& context, const Tile& tile) {
@@ -152,35 +157,41 @@ RowStream vector_operand(const StreamSet& streams, std::uint16_t stream, const T
   return row_stream(streams, stream, context, tile);
 }
 
-template <bool centred>
-void run(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context, const Tile& tile) {
-  const RowStream weight = vector_operand(streams, phase.c(), context, tile),
-                  bias = vector_operand(streams, phase.d(), context, tile);
-  Norm norm{row_stream(streams, phase.a(), context, tile),
-            row_stream(streams, phase.b(), context, tile),
-            weight.row(0),
-            bias.row(0),
-            load_element<float>(&streams.head(phase.e()).offset),
-            tile.rows,
-            tile.inner_count};
-  if (weight.step == 0 && bias.step == 0) return run_norm<centred>(norm);
-  norm.rows = 1;  // weights of their own for each row
-  for (std::int64_t r = 0; r < tile.rows; ++r) {
-    run_norm<centred>(norm);
-    norm.from.address += norm.from.step, norm.to.address += norm.to.step;
-    norm.weight = weight.row(r + 1), norm.bias = bias.row(r + 1);
-  }
+struct Constants {
+  alignas(kVectorBytes) float ones[kVectorFloats], zeros[kVectorFloats];
+};
+constexpr Constants kConstants = [] {
+  Constants constants{};
+  for (float& one : constants.ones) one = 1;
+  for (float& zero : constants.zeros) zero = -0.0f;
+  return constants;
+}();
+
+Affine affine_of(const RowStream& weight, const RowStream& bias, std::int64_t row) {
+  Affine affine{kConstants.ones, kConstants.zeros, 0, 0};
+  if (weight.address != nullptr) affine.weight = weight.row(row), affine.weight_mask = -1;
+  if (bias.address != nullptr) affine.bias = bias.row(row), affine.bias_mask = -1;
+  return affine;
 }
 
 }  // namespace
 
-void run_layer_norm(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context,
-                    const Tile& tile) {
-  run<true>(phase, streams, context, tile);
-}
-
-void run_rms_norm(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context, const Tile& tile) {
-  run<false>(phase, streams, context, tile);
+void run_norm(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context, const Tile& tile) {
+  const bool sums = phase.op() == isa::PhaseOp::kSumLayerNorm || phase.op() == isa::PhaseOp::kSumRmsNorm;
+  const bool centred = phase.op() == isa::PhaseOp::kLayerNorm || phase.op() == isa::PhaseOp::kSumLayerNorm;
+  const RowStream weight = vector_operand(streams, phase.c(), context, tile),
+                  bias = vector_operand(streams, phase.d(), context, tile);
+  Norm norm{row_work(phase, streams, context, tile, sums ? phase.f() : isa::kNoStream), affine_of(weight, bias, 0),
+            load_element<float>(&streams.head(phase.e()).offset)};
+  if (norm.work.n == 0) return;
+  if (weight.step == 0 && bias.step == 0) return run_kind(norm, centred, sums);
+  norm.work.rows = 1;  // weights of their own for each row
+  for (std::int64_t r = 0; r < tile.rows; ++r) {
+    norm.affine = affine_of(weight, bias, r);
+    run_kind(norm, centred, sums);
+    norm.work.from.address += norm.work.from.step, norm.work.to.address += norm.work.to.step;
+    if (sums) norm.work.addend.address += norm.work.addend.step;
+  }
 }
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

@@ -8,6 +8,10 @@ using isa::StreamHead;
 
 namespace {
 
+inline constexpr std::int64_t kFarElements = 96 << 10;                           // operands beyond L2
+inline constexpr std::int64_t kStreamingElements = (std::int64_t{6} << 20) / 4;  // from about 6 MB of output
+inline constexpr std::int64_t kSpareFloats = 64 << 10;
+inline constexpr std::int64_t kLeastStreamed = 64;  // shorter rows are mostly the lines that they share
 inline constexpr std::uint64_t kMoves = ~std::uint64_t{0};
 
 // The integer part of an address of a buffer or iota stream at the outer indices.
@@ -66,6 +70,35 @@ RowStream row_stream(const StreamSet& streams, std::uint16_t stream, const TaskC
   const StreamHead& head = streams.head(stream);
   return {place(head, streams.rank, context, tile.index, tile.row, tile.inner_first, tile.block).address,
           row_step(head, streams.rank, tile.block)};
+}
+
+RowWork row_work(const isa::PhaseHead& phase, const StreamSet& streams, const TaskContext& context, const Tile& tile,
+                 std::uint16_t addend) {
+  RowWork work{row_stream(streams, phase.a(), context, tile),
+               row_stream(streams, phase.b(), context, tile),
+               {nullptr, 0},
+               1,
+               tile.rows,
+               tile.inner_count,
+               tile.reach != Reach::kNear && streams.head(phase.a()).space() == Space::kBuffer,
+               false,
+               reinterpret_cast<float*>(context.private_scratch)};
+  if (addend != isa::kNoStream) work.addend = row_stream(streams, addend, context, tile);
+  const bool whole_floats =
+      ((reinterpret_cast<std::uintptr_t>(work.to.address) | static_cast<std::uintptr_t>(work.to.step)) % 4) == 0;
+  work.streaming = tile.reach == Reach::kStreaming && streams.head(phase.b()).space() == Space::kBuffer &&
+                   whole_floats && work.n >= kLeastStreamed && work.n <= kSpareFloats;
+  return work;
+}
+
+Reach reach_of(const isa::Inst& inst, const std::int64_t* dims) {
+  std::int64_t elements = inst.inner();
+  for (int d = 0; d < inst.rank(); ++d) elements *= dims[d];
+  return elements < kFarElements ? Reach::kNear : elements < kStreamingElements ? Reach::kFar : Reach::kStreaming;
+}
+
+void stream_fence_of(Reach reach) {
+  if (reach == Reach::kStreaming) stream_fence();
 }
 
 void row_steps(std::int64_t* steps, const StreamSet& streams, const TileBlock& tile) {

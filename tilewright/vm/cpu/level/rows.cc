@@ -67,14 +67,14 @@ void run_strip_phase(const isa::PhaseHead& phase, const StreamSet& streams, cons
   row_steps(steps, streams, tile.block);
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     if (num_accumulators == 0) {
-      run_strip_range(phase.code(), run, 0, tile.inner_count);
+      run_strip_range(phase.code(), run, 0, tile.inner_count, tile.reach);
     } else {
       for (int i = 0; i < num_accumulators; ++i) reset(accumulators[i], run);
       for (std::int64_t first = 0; first < tile.inner_count; first += kFoldElements) {
         if (first > 0) {
           for (int i = 0; i < num_accumulators; ++i) fold(accumulators[i], run);
         }
-        run_strip_range(phase.code(), run, first, isa::least(kFoldElements, tile.inner_count - first));
+        run_strip_range(phase.code(), run, first, isa::least(kFoldElements, tile.inner_count - first), tile.reach);
       }
       for (int i = 0; i < num_accumulators; ++i) finish(accumulators[i], run);
     }
@@ -93,28 +93,31 @@ void run_scalar_phase(const isa::PhaseHead& phase, const StreamSet& streams, con
 
 void run_phases(const isa::Word* phases, const isa::Word* end, const StreamSet& streams, const TaskContext& context,
                 const std::int64_t* index, std::int64_t tile_row, std::int64_t rows, std::int64_t inner_first,
-                std::int64_t inner_count, const TileBlock& block) {
-  const Tile tile{index, tile_row, rows, inner_first, inner_count, block};
-  while (phases != end) {
+                std::int64_t inner_count, const TileBlock& block, Reach reach) {
+  Tile tile{index, tile_row, rows, inner_first, inner_count, block, reach};
+  // Strip phases store to scratch, too; those after the first find most of what they read in it.
+  const Reach first_strip = reach == Reach::kNear ? Reach::kNear : Reach::kFar;
+  for (const isa::Word* first = phases; phases != end;) {
     const auto& phase = *reinterpret_cast<const isa::PhaseHead*>(phases);
+    tile.reach = reach;
     switch (phase.op()) {
       case isa::PhaseOp::kStrip:
+        tile.reach = phases == first ? first_strip : Reach::kNear;
         run_strip_phase(phase, streams, context, tile);
         break;
       case isa::PhaseOp::kScalar:
         run_scalar_phase(phase, streams, context, tile);
         break;
       case isa::PhaseOp::kSoftmax:
-        run_softmax(phase, streams, context, tile, false);
-        break;
       case isa::PhaseOp::kLogSoftmax:
-        run_softmax(phase, streams, context, tile, true);
+      case isa::PhaseOp::kScaledSoftmax:
+        run_softmax(phase, streams, context, tile);
         break;
       case isa::PhaseOp::kLayerNorm:
-        run_layer_norm(phase, streams, context, tile);
-        break;
       case isa::PhaseOp::kRmsNorm:
-        run_rms_norm(phase, streams, context, tile);
+      case isa::PhaseOp::kSumLayerNorm:
+      case isa::PhaseOp::kSumRmsNorm:
+        run_norm(phase, streams, context, tile);
         break;
     }
     phases = phase.code() + phase.words();
@@ -126,8 +129,10 @@ void exec_Rows(const isa::Inst& inst, const TaskContext& context, std::int64_t n
   std::int64_t index[isa::kMaxRank];
   for (int d = 0; d + 1 < inst.rank(); ++d) index[d] = task.index[d];
   index[inst.rank() - 1] = task.row_begin;
+  const Reach reach = reach_of(inst, inst.dims<isa::RowsFields>());
   run_phases(inst.phases<isa::RowsFields>(), inst.end(), stream_set<isa::RowsFields>(inst), context, index, 0,
-             task.row_end - task.row_begin, 0, inst.inner());
+             task.row_end - task.row_begin, 0, inst.inner(), {}, reach);
+  stream_fence_of(reach);
 }
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL

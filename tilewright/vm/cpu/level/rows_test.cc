@@ -292,6 +292,68 @@ TEST(NativePhases, SoftmaxAndNormsEqualTheReference) {
   }
 }
 
+// Streams: from, addend, weight, bias, to, eps, scale. The rows of the addend are `addend_row` bytes apart.
+isa::Program native_phase_of_sum(PhaseOp op, std::int64_t rows, std::int64_t n, std::int64_t row_tile, bool adds,
+                                 std::int64_t addend_row) {
+  TestPhase phase{op, {}, {0, 4}};
+  if (op == PhaseOp::kScaledSoftmax) {
+    phase.operands.push_back(6);
+    phase.operands.push_back(adds ? 1 : isa::kNoStream);
+  } else {
+    phase.operands.insert(phase.operands.end(), {2, 3, 5, 1});
+  }
+  return one_instruction(isa::RowsFields{row_tile}, {rows}, n,
+                         {{Space::kBuffer, DType::kF32, 0, 0, 4, {n * 4}},
+                          {Space::kBuffer, DType::kF32, 1, 0, 4, {addend_row}},
+                          {Space::kBuffer, DType::kF32, 2, 0, 4, {0}},
+                          {Space::kBuffer, DType::kF32, 3, 0, 4, {0}},
+                          {Space::kBuffer, DType::kF32, 4, 0, 4, {n * 4}},
+                          {Space::kLiteral, DType::kF32, 0, bits_of(1e-5f), 0, {}},
+                          {Space::kLiteral, DType::kF32, 0, bits_of(-0.7f), 0, {}}},
+                         {phase}, {rows * n * 4, rows * n * 4, n * 4, n * 4, rows * n * 4});
+}
+
+TEST(NativePhases, ScaledAndSummedRowsEqualTheReference) {
+  std::mt19937_64 random(9);
+  for (const PhaseOp op : {PhaseOp::kScaledSoftmax, PhaseOp::kSumLayerNorm, PhaseOp::kSumRmsNorm}) {
+    for (const std::int64_t n : kLengths) {
+      for (const int kind : {0, 1, 2}) {  // an addend of each row; the same one for all; none
+        TestMemory x(5 * n * 4), y(5 * n * 4), w(n * 4), b(n * 4);
+        for (TestMemory* memory : {&x, &y, &w, &b}) fill_uniform(*memory, random, -3, 5);
+        expect_like_reference(native_phase_of_sum(op, 5, n, 2, kind != 2, kind == 0 ? n * 4 : 0), {&x, &y, &w, &b},
+                              5 * n * 4, 8e-6, fmt::format("{} n {} kind {}", isa::find_phase(op)->text, n, kind), 0.5);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// More than 6 MB, so that results go past the cache; rows begin at every distance from a vector.
+TEST(NativePhases, LargeResultsThatAreStoredPastTheCacheAreThoseOfSmallOnes) {
+  std::mt19937_64 random(10);
+  for (const std::int64_t n : {48, 77, 384, 1023, 70'001}) {
+    const std::int64_t rows = (7 << 20) / 4 / n;
+    TestMemory x(rows * n * 4), y(rows * n * 4), w(n * 4), b(n * 4);
+    for (TestMemory* memory : {&x, &y, &w, &b}) fill_uniform(*memory, random);
+    for (const PhaseOp op : {PhaseOp::kScaledSoftmax, PhaseOp::kSumLayerNorm, PhaseOp::kSumRmsNorm}) {
+      const isa::Program large = native_phase_of_sum(op, rows, n, 9, true, n * 4),
+                         small = native_phase_of_sum(op, 5, n, 9, true, n * 4);
+      expect_valid(large);
+      for (TestLevel& level : levels()) {
+        TestMemory all(rows * n * 4), first(5 * n * 4);
+        run_on(*level.machine, large, {&x, &y, &w, &b, &all});
+        run_on(*level.machine, small, {&x, &y, &w, &b, &first});
+        ASSERT_TRUE(all.intact()) << level.name;
+        EXPECT_EQ(std::memcmp(all.data(), first.data(), static_cast<std::size_t>(first.size())), 0)
+            << level.name << " n " << n << " " << isa::find_phase(op)->text;
+        for (std::int64_t i = 0; i < rows * n; ++i) {
+          ASSERT_FALSE(std::isnan(all.get<float>(i))) << level.name << " n " << n << " element " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(NativePhases, SoftmaxOfInfinitiesAndNansFollowsTheFormula) {
   std::mt19937_64 random(7);
   for (const std::int64_t n : {5, 130, 300}) {
