@@ -30,7 +30,7 @@ void Emitter::phase(isa::PhaseOp op, std::span<const isa::Word> code, std::array
 
 void Emitter::end() {
   const isa::Word head = words_[start_];
-  const int rank = static_cast<int>(head >> 48 & 0xff);
+  const int rank = static_cast<int>(head >> 48 & 0x7f);
   words_[start_] = isa::inst_head(static_cast<isa::Opcode>(head & 0xffff),
                                   static_cast<std::uint32_t>(words_.size() - start_), rank, streams_);
 }

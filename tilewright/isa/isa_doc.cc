@@ -13,12 +13,13 @@ constexpr std::string_view kIntroduction = R"(# The instruction set
 Generated from `tilewright/isa/*.def` and `isa_doc.cc`; edit those.
 
 A program is a list of **tile instructions** over numbered buffers. Instructions run in order; a barrier lies between two of
-them. Each is cut into **tasks**, which are independent of each other and run on any core in any order. There are no branches
-and no addresses, so a program can be stored, compared and relocated. `verify_program` checks it once; then it runs unchecked.
+them, unless the second stands **beside** the first: then both are one launch, and neither touches what the other writes. Each is
+cut into **tasks**, which are independent of each other and run on any core in any order. There are no branches and no addresses,
+so a program can be stored, compared and relocated. `verify_program` checks it once; then it runs unchecked.
 
 ## Encoding
 All words have 64 bits. An instruction is `head | tasks | inner | fields.. | dims[rank] | streams.. | phases..`, its head
-`opcode:16 | words:32 | rank:8 | streams:8` from the low bits up. A stream has 3 + rank words: `space:8 | dtype:8 | zero:16 |
+`opcode:16 | words:32 | rank:7 | beside:1 | streams:8` from the low bits up. A stream has 3 + rank words: `space:8 | dtype:8 | zero:16 |
 buffer:32`, offset, inner stride, one stride per outer dim. A phase has two words and then its strip instructions, one word
 each: `opcode:16 | a:16 | b:16 | c:16`. Strides and offsets count bytes. Fields without a meaning are 0.
 

@@ -1,6 +1,7 @@
 // Program: tile-level bytecode. A list of tile instructions over numbered buffers; no branches, no addresses, so that
 // it can be stored, compared and run on any backend. Verified once (verify_program), then run without checks.
-// Instructions run in order; the tasks of one instruction are independent of each other.
+// Instructions run in order; the tasks of one instruction are independent of each other. Instructions that stand beside
+// each other form one launch (a stack): they are independent too, and a machine may run their tasks in any order.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@ using Word = std::uint64_t;
 
 inline constexpr int kMaxRank = 12;  // outer dims of an instruction
 inline constexpr int kMaxStreams = 64;
+inline constexpr int kMaxLaunch = 16;   // instructions side by side
 inline constexpr int kSlotBytes = 512;  // a slot or accumulator holds one strip of any backend
 inline constexpr std::uint16_t kNoStream = 0xffff;
 inline constexpr std::int64_t kMaxScratchBytes = 1 << 20;   // per worker, what streams may address
@@ -144,6 +146,8 @@ struct PhaseHead {
   const Word* code() const { return &second + 1; }
 };
 
+inline constexpr Word kBeside = Word{1} << 55;  // in a head: runs in the launch of the instruction before it
+
 // A decoded look at one encoded instruction; costs a few loads. The words outlive it.
 class Inst {
  public:
@@ -151,7 +155,8 @@ class Inst {
 
   Opcode opcode() const { return static_cast<Opcode>(words_[0] & 0xffff); }
   std::uint32_t num_words() const { return static_cast<std::uint32_t>(words_[0] >> 16 & 0xffffffff); }
-  int rank() const { return static_cast<int>(words_[0] >> 48 & 0xff); }
+  int rank() const { return static_cast<int>(words_[0] >> 48 & 0x7f); }
+  bool beside() const { return (words_[0] & kBeside) != 0; }
   int num_streams() const { return static_cast<int>(words_[0] >> 56); }
   std::int64_t tasks() const { return static_cast<std::int64_t>(words_[1]); }
   std::int64_t inner() const { return static_cast<std::int64_t>(words_[2]); }

@@ -29,17 +29,21 @@ Status Binder::bind(std::size_t segment, std::span<const DimValue> dims, BindSta
   state_ = &state;
   outputs_ = outputs;
   temps_.clear();  // of a bind that failed
+  launches_.reset();
   compiler::Emitter out(words);
   place_outputs(segment);
   const Segment& range = plan_.segments[segment];
   std::size_t step = range.begin;
   for (; step < range.end && plan_.steps[step].kind != StepKind::kAssign; ++step) {
-    if (Status status = bind_step(plan_.steps[step], out); !status.ok()) {
-      return std::move(status).error().in(plan_.steps[step].name);
-    }
+    const Step& next = plan_.steps[step];
+    if (launches_.ends_before(next)) end_launch();
+    const std::size_t begin = words.size();
+    if (Status status = bind_step(next, out); !status.ok()) return std::move(status).error().in(next.name);
+    const bool open = launches_.add(next, begin, !temps_.empty(), words);
     release_temps();
-    for (ValueId root : plan_.steps[step].released) release(root);
+    for (ValueId root : next.released) open ? launches_.keep(root, bytes_of(root)) : release(root);
   }
+  end_launch();
   if (segment + 1 == plan_.segments.size()) {
     TW_TRY(finish_outputs(out));
     TW_TRY(copy_aliased_assigns(step, out));
@@ -88,6 +92,17 @@ void Binder::release(ValueId root) {
     blocks[i] = blocks.back();
     blocks.pop_back();
   }
+}
+
+std::int64_t Binder::bytes_of(ValueId root) const {
+  std::int64_t bytes = 0;
+  for (const auto& [owner, block] : state_->blocks) bytes += owner == root ? block.bytes : 0;
+  return bytes;
+}
+
+void Binder::end_launch() {
+  for (const ValueId root : launches_.kept()) release(root);
+  launches_.reset();
 }
 
 std::int64_t Binder::allocate_temp(std::int64_t bytes) {
@@ -205,6 +220,7 @@ Status Binder::bind_view(const Step& step, compiler::Emitter& out) {
       break;
   }
   if (reshape_view(from, to)) return {};
+  end_launch();
   View source = from;
   View copy = from;
   set_contiguous(copy);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tilewright/compiler/area_compiler.h"
+#include "tilewright/runtime/launches.h"
 #include "tilewright/runtime/offset_allocator.h"
 #include "tilewright/runtime/plan.h"
 
@@ -28,7 +29,7 @@ struct BindState {
 
 class Binder {
  public:
-  Binder(const Plan& plan, const BackendTraits& traits) : plan_(plan), traits_(traits) {}
+  Binder(const Plan& plan, const BackendTraits& traits) : plan_(plan), traits_(traits), launches_(traits.l2_bytes) {}
 
   // `state` holds the views of inputs, constants and dynamic values, and what earlier segments left; `outputs` the
   // views of the graph outputs that start here (by output). Appends the program to `words`.
@@ -50,6 +51,8 @@ class Binder {
   void set_sizes(View& view, ValueId value) const;
   std::int64_t allocate(ValueId root, std::int64_t bytes);
   void release(ValueId root);
+  std::int64_t bytes_of(ValueId root) const;
+  void end_launch();
   void release_temps();
   std::int64_t allocate_temp(std::int64_t bytes);
 
@@ -62,6 +65,7 @@ class Binder {
   std::vector<Block> temps_;
   std::vector<View> inputs_, results_;
   std::vector<View> assigned_;  // what the assigns write, by assign
+  Launches launches_;
   std::int64_t scratch_bytes_ = 0;
 };
 

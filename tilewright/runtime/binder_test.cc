@@ -25,6 +25,7 @@ Peak peak_of(std::string_view text) {
   auto session = Session::compile(std::move(*graph));
   TW_CHECK(session.ok(), "the graph compiles");
   const auto programs = (*session)->encode(sizes);
+  if (!programs.ok()) ADD_FAILURE() << programs.error().message;
   TW_CHECK(programs.ok(), "the call is encoded");
   const Plan& plan = (*session)->plan();
   std::vector<char> in_output(plan.values.size(), 0);

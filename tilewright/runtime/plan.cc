@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tilewright/compiler/kernels.h"
+#include "tilewright/runtime/launches.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -54,6 +55,7 @@ class PlanBuilder {
     find_storage_orders();
     cut_segments();
     find_releases();
+    find_launches(*plan_);
     TW_TRY(find_late_slots());
     return std::move(plan_);
   }

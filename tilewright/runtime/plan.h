@@ -58,6 +58,7 @@ struct Step {
   bool conditional = false;                    // kScan: the first input and body result are conditions
   Slot trips = 0;                              // kScan
   Slot count = 0;                              // kScan, if conditional
+  bool beside = false;                         // may run in the launch of the kernel before it (launches.h)
   bool counts = false;                         // kKernel of a late-sized op: the first half, which counts
   std::string name;                            // for messages
   std::vector<ValueId> released;  // storage (computed values, copies of reshapes) whose last reader this step is

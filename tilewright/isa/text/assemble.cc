@@ -65,9 +65,13 @@ class Assembler {
     if (word == "buffer") return read_buffer(rest);
     if (word == "raw") return read_raw(rest);
     if (word == "phase") return read_phase_line(rest);
+    std::string_view after_word = rest;
+    const bool beside = word == "beside";
+    const std::string_view name = beside ? next_word(after_word) : word;
     for (const InstInfo& info : all_insts()) {
-      if (info.text == word) return read_instruction(info, rest);
+      if (info.text == name) return read_instruction(info, beside, after_word);
     }
+    if (beside) return bad("beside '{}', which is no instruction", name);
     std::string_view ahead = rest;
     if (next_word(ahead) == "=") return read_stream(word, ahead);
     return read_strip(word, rest);
@@ -106,9 +110,10 @@ class Assembler {
     return {};
   }
 
-  Status read_instruction(const InstInfo& info, std::string_view rest) {
+  Status read_instruction(const InstInfo& info, bool beside, std::string_view rest) {
     finish_instruction();
     open_ = true;
+    beside_ = beside;
     opcode_ = info.opcode;
     fixed_.assign(3 + info.fields.size(), 0);
     for (std::string_view word = next_word(rest); !word.empty(); word = next_word(rest)) {
@@ -243,7 +248,8 @@ class Assembler {
   void finish_instruction() {
     if (!open_) return;
     const std::size_t count = fixed_.size() + dims_.size() + stream_words_.size() + phase_words_.size();
-    fixed_[0] = inst_head(opcode_, static_cast<std::uint32_t>(count), static_cast<int>(dims_.size()), streams_);
+    fixed_[0] = inst_head(opcode_, static_cast<std::uint32_t>(count), static_cast<int>(dims_.size()), streams_) |
+                (beside_ ? kBeside : 0);
     for (const std::vector<Word>* part : {&fixed_, &dims_, &stream_words_, &phase_words_}) {
       program_.words.insert(program_.words.end(), part->begin(), part->end());
     }
@@ -258,6 +264,7 @@ class Assembler {
   Program program_;
   // The instruction that is being read.
   bool open_ = false;
+  bool beside_ = false;
   Opcode opcode_{};
   std::vector<Word> fixed_, dims_, stream_words_, phase_words_;
   int streams_ = 0;

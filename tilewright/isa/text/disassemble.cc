@@ -124,7 +124,7 @@ void print_phase(Text& text, const PhaseHead& phase) {
 void print_instruction(Text& text, const Layout& at) {
   const Inst inst(at.words);
   const InstInfo& info = *find_inst(inst.opcode());
-  print(text, "{} tasks={} inner={}", info.text, inst.tasks(), inst.inner());
+  print(text, "{}{} tasks={} inner={}", inst.beside() ? "beside " : "", info.text, inst.tasks(), inst.inner());
   print_list(text, "dims", at.dims(), at.rank);
   for (int i = 0; i < at.fields; ++i) print(text, " {}={}", info.fields[static_cast<std::size_t>(i)].name, at.field(i));
   print(text, "\n");

@@ -49,7 +49,10 @@ bool check_range(Verifier& v, int stream, std::int64_t low, std::int64_t high, s
   const StreamHead& head = v.stream(stream);
   const bool in_buffer = head.space() == Space::kBuffer;
   const std::int64_t bytes = in_buffer ? v.program.buffers[head.buffer()].bytes : v.program.scratch_bytes;
-  if (low >= 0 && high <= bytes - size) return true;
+  if (low >= 0 && high <= bytes - size) {
+    if (in_buffer) v.touched.add({static_cast<std::uint32_t>(stream), false, low, high + size});
+    return true;
+  }
   if (in_buffer) {
     return v.reject("stream {}: touches bytes {} to {}+{} of buffer {}, which has {}", stream, low, high, size,
                     head.buffer(), bytes);
@@ -78,6 +81,7 @@ bool check_streams(Verifier& v, StreamSet streams, const Access& access) {
 }
 
 bool check_writable(Verifier& v, int stream) {
+  v.written |= StreamSet{1} << stream;
   const StreamHead& head = v.stream(stream);
   switch (head.space()) {
     case Space::kBuffer: {

@@ -3,6 +3,7 @@
 // `error`.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "tilewright/isa/layout.h"
@@ -28,10 +29,38 @@ struct PhaseRules {
   bool tile_readable = false;           // there is a computed block (kTile)
 };
 
+// Bytes of a buffer that a stream may touch: [low, high), a hull.
+struct ByteRange {
+  std::uint32_t buffer;
+  bool written;
+  std::int64_t low, high;
+};
+
+// What an instruction, or the instructions of a launch so far, may touch of buffers that programs write.
+template <int capacity>
+struct Touched {
+  Touched() {}  // leaves the ranges as they are: clearing them would cost more than most checks
+  std::array<ByteRange, capacity> ranges;
+  int count = 0;
+  bool overflow = false;
+
+  void add(const ByteRange& range) {
+    if (count == capacity) {
+      overflow = true;
+    } else {
+      ranges[static_cast<std::size_t>(count++)] = range;
+    }
+  }
+};
+
 struct Verifier {
   const Program& program;
   Layout at{};
   std::optional<Error> error{};
+  StreamSet written = 0;             // by the instruction
+  Touched<2 * kMaxStreams> touched;  // by the instruction; `buffer` holds the number of the stream
+  Touched<8 * kMaxStreams> launch;   // by the launch before it
+  int launched = 0;                  // instructions of the launch before it
 
   std::int64_t inner() const { return Inst(at.words).inner(); }
   const StreamHead& stream(int i) const { return at.stream(i); }
@@ -50,6 +79,9 @@ constexpr bool extend(std::int64_t count, std::int64_t stride, std::int64_t& low
   if (__builtin_mul_overflow(count - 1, stride, &span)) return false;
   return !__builtin_add_overflow(span < 0 ? low : high, span, span < 0 ? &low : &high);
 }
+
+// independence.cc: after the rules of the instruction hold, the rules of its launch.
+bool check_launch(Verifier& v);
 
 // streams.cc
 bool check_tasks(Verifier& v, const Tiling& tiling);

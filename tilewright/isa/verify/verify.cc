@@ -88,8 +88,10 @@ Status verify_program(const Program& program) {
   while (position < program.words.size()) {
     const Word* words = program.words.data() + position;
     const std::size_t available = program.words.size() - position;
+    v.written = 0;
+    v.touched.count = 0;
     const bool good = read_layout(words, available, v.at)
-                          ? check_instruction(v)
+                          ? check_instruction(v) && check_launch(v)
                           : v.reject("opcode {:#x} of {} words with {} words left is not a whole instruction",
                                      words[0] & 0xffff, words[0] >> 16 & 0xffffffff, available);
     if (!good) return describe(std::move(*v.error), program, position);

@@ -1,9 +1,10 @@
-// Runs the instructions of a program in order. Tasks of one instruction go to the pool when there is work for more than
-// about 10 us, else the caller runs them: waking a worker costs more than it brings.
+// Runs the launches of a program in order. The tasks of all instructions of a launch go to the pool together when there
+// is work for more than about 10 us, else the caller runs them: waking a worker costs more than it brings.
 // HOT: per instruction no allocation, no lock, one indirect call per task.
 #include "tilewright/vm/cpu/machine.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -20,32 +21,54 @@ namespace {
 constexpr std::int64_t kSplitMicroseconds = 10;
 constexpr std::int64_t kElementWordsPerMicrosecond = 20000;  // elements x words of strip code, one core
 
-// Keeps the first fault that a task reports.
+// Keeps the first fault that a task reports, and of which instruction it was.
 struct FaultSink {
   std::atomic<bool> met{false};
   std::mutex mutex;
   Fault first{};
+  isa::Inst inst{nullptr};
+};
 
-  static void report(void* sink, const Fault& fault) {
-    auto& self = *static_cast<FaultSink*>(sink);
-    const std::lock_guard lock(self.mutex);
-    if (!self.met.load(std::memory_order_relaxed)) self.first = fault;
-    self.met.store(true, std::memory_order_release);
+struct InstructionSink {
+  FaultSink* sink;
+  isa::Inst inst;
+
+  static void report(void* context, const Fault& fault) {
+    const auto& self = *static_cast<InstructionSink*>(context);
+    const std::lock_guard lock(self.sink->mutex);
+    if (self.sink->met.load(std::memory_order_relaxed)) return;
+    self.sink->first = fault;
+    self.sink->inst = self.inst;
+    self.sink->met.store(true, std::memory_order_release);
   }
 };
 
-struct Job {
-  const isa::Inst& inst;
-  TaskHandler handler;
+// The instructions that stand side by side, their tasks numbered one after the other.
+struct Launch {
+  struct Part {
+    isa::Inst inst{nullptr};
+    TaskHandler handler;
+    std::int64_t end;  // number behind its last task
+  };
+  std::array<Part, isa::kMaxLaunch> parts;
+  int count = 0;
+  std::int64_t tasks = 0, micros = 0;
   std::byte* const* buffers;
   FaultSink* sink;
 };
 
-void run_tasks(const Job& job, std::int64_t first, std::int64_t last) {
+void run_tasks(const Launch& launch, std::int64_t first, std::int64_t last) {
   const WorkerMemory memory = worker_memory();
   TW_CHECK(memory.scratch != nullptr, "the system has memory for a worker");
-  const TaskContext context{job.buffers, memory.scratch, memory.private_scratch, FaultSink::report, job.sink};
-  for (std::int64_t task = first; task < last; ++task) job.handler(job.inst, context, task);
+  std::int64_t start = 0;
+  for (int i = 0; i < launch.count && first < last; ++i) {
+    const Launch::Part& part = launch.parts[static_cast<std::size_t>(i)];
+    const std::int64_t end = std::min(part.end, last);
+    InstructionSink sink{launch.sink, part.inst};
+    const TaskContext context{launch.buffers, memory.scratch, memory.private_scratch, InstructionSink::report, &sink};
+    for (; first < end; ++first) part.handler(part.inst, context, first - start);
+    start = part.end;
+  }
 }
 
 // A guess at the work of an instruction in microseconds of one core.
@@ -100,34 +123,48 @@ class CpuMachine final : public Machine {
                   scratch_bytes, isa::kMaxScratchBytes);
     }
     FaultSink sink;
+    Launch launch;
+    launch.buffers = buffers.data();
+    launch.sink = &sink;
     const isa::Word* const end = words.data() + words.size();
     for (const isa::Word* at = words.data(); at < end;) {
-      const isa::Inst inst(at);
-      const auto opcode = static_cast<std::size_t>(inst.opcode());
-      const TaskHandler handler = opcode < kNumOpcodes ? level_.handlers[opcode] : nullptr;
-      if (handler == nullptr)
-        return fail(ErrorKind::kUnsupported, "the {} level has no instruction {}", level_.name, opcode);
-      run_instruction({inst, handler, buffers.data(), &sink});
-      if (sink.met.load(std::memory_order_acquire)) return describe(inst, sink.first);
-      at += inst.num_words();
+      launch.count = 0;
+      launch.tasks = launch.micros = 0;
+      do {
+        const isa::Inst inst(at);
+        TW_TRY(add(launch, inst));
+        at += inst.num_words();
+      } while (at < end && isa::Inst(at).beside());
+      run_launch(launch);
+      if (sink.met.load(std::memory_order_acquire)) return describe(sink);
     }
     return {};
   }
 
  private:
-  void run_instruction(const Job& job) const {
-    const std::int64_t tasks = job.inst.tasks();
-    if (tasks <= 1 || num_threads() == 1 || estimate_microseconds(job.inst, traits_) < kSplitMicroseconds) {
-      if (tasks > 0) run_tasks(job, 0, tasks);
-      return;
-    }
-    parallel_for(tasks, [&job](std::int64_t first, std::int64_t last) { run_tasks(job, first, last); });
+  Status add(Launch& launch, const isa::Inst& inst) const {
+    const auto opcode = static_cast<std::size_t>(inst.opcode());
+    const TaskHandler handler = opcode < kNumOpcodes ? level_.handlers[opcode] : nullptr;
+    if (handler == nullptr)
+      return fail(ErrorKind::kUnsupported, "the {} level has no instruction {}", level_.name, opcode);
+    launch.tasks += inst.tasks();
+    launch.parts[static_cast<std::size_t>(launch.count++)] = {inst, handler, launch.tasks};
+    if (launch.micros < kSplitMicroseconds && num_threads() > 1) launch.micros += estimate_microseconds(inst, traits_);
+    return {};
   }
 
-  static Error describe(const isa::Inst& inst, const Fault& fault) {
-    const isa::InstInfo* info = isa::find_inst(inst.opcode());
+  void run_launch(const Launch& launch) const {
+    if (launch.tasks <= 1 || num_threads() == 1 || launch.micros < kSplitMicroseconds) {
+      if (launch.tasks > 0) run_tasks(launch, 0, launch.tasks);
+      return;
+    }
+    parallel_for(launch.tasks, [&launch](std::int64_t first, std::int64_t last) { run_tasks(launch, first, last); });
+  }
+
+  static Error describe(const FaultSink& sink) {
+    const isa::InstInfo* info = isa::find_inst(sink.inst.opcode());
     return fail(ErrorKind::kIndexOutOfRange, "{}: index {} is out of range for an axis of size {}",
-                info == nullptr ? "instruction" : info->text, fault.value, fault.limit);
+                info == nullptr ? "instruction" : info->text, sink.first.value, sink.first.limit);
   }
 
   const LevelTable& level_;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -106,6 +107,32 @@ TEST(CpuMachine, InstructionsRunInOrder) {
                           reinterpret_cast<std::byte*>(c.data())};
   ASSERT_TRUE(best_machine()->run(words, 0, buffers).ok());
   for (const float value : c) ASSERT_EQ(value, 4);
+}
+
+TEST(CpuMachine, ALaunchRunsEveryTaskOfItsInstructions) {
+  const int before = cpu::num_threads();
+  constexpr std::int64_t kCount = 100000;
+  for (const int threads : {1, 3}) {
+    cpu::set_num_threads(threads);
+    std::vector<float> a(kCount, 1), b(kCount, 0), c(kCount, 0), d(kCount, 0);
+    std::byte* buffers[] = {reinterpret_cast<std::byte*>(a.data()), reinterpret_cast<std::byte*>(b.data()),
+                            reinterpret_cast<std::byte*>(c.data()), reinterpret_cast<std::byte*>(d.data())};
+    std::vector<isa::Word> words;
+    for (const std::uint32_t to : {1u, 2u, 3u}) {
+      auto one = testing::encode(
+          isa::MapFields{1, 128 * to}, {1}, kCount - to,
+          {{.buffer = 0, .strides = {0}}, {.buffer = to, .strides = {0}}},
+          {isa::strip_word(StripOp::kLoadF32, Lane::kF32, isa::kUnit, 0),
+           isa::strip_word(StripOp::kStoreF32, Lane::kF32, isa::kUnit, 1), isa::strip_word(StripOp::kEnd, Lane::kF32)});
+      if (to > 1) one[0] |= isa::kBeside;
+      words.insert(words.end(), one.begin(), one.end());
+    }
+    ASSERT_TRUE(best_machine()->run(words, 0, buffers).ok());
+    for (const auto& [to, skipped] : {std::pair{&b, 1}, std::pair{&c, 2}, std::pair{&d, 3}}) {
+      EXPECT_EQ(std::count(to->begin(), to->end(), 1.0f), kCount - skipped);
+    }
+  }
+  cpu::set_num_threads(before);
 }
 
 TEST(CpuMachine, SeveralThreadsShareOneMachine) {

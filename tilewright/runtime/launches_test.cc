@@ -1,0 +1,90 @@
+// Which kernels of a graph end up in one launch.
+#include "tilewright/runtime/launches.h"
+
+#include <gtest/gtest.h>
+
+#include "tilewright/graph/testing.h"
+#include "tilewright/runtime/session.h"
+
+namespace tilewright::runtime {
+namespace {
+
+// Number of instructions per launch, for inputs of the sizes that the graph gives.
+std::vector<int> launches_of(std::string_view text) {
+  auto graph = parse_or_die(text);
+  std::vector<std::vector<std::int64_t>> sizes;
+  for (ValueId input : graph->inputs()) {
+    sizes.emplace_back();
+    for (Dim dim : graph->type(input).shape) sizes.back().push_back(*dim.constant());
+  }
+  auto session = Session::compile(std::move(graph));
+  TW_CHECK(session.ok(), "the graph compiles");
+  const auto programs = (*session)->encode(sizes);
+  TW_CHECK(programs.ok(), "the call is encoded");
+  std::vector<int> launches;
+  for (const isa::Program& program : *programs) {
+    for (std::size_t at = 0; at < program.words.size(); at += isa::Inst(program.words.data() + at).num_words()) {
+      if (isa::Inst(program.words.data() + at).beside()) {
+        ++launches.back();
+      } else {
+        launches.push_back(1);
+      }
+    }
+  }
+  return launches;
+}
+
+TEST(Launches, ProjectionsOfOneInputShareALaunch) {
+  EXPECT_EQ(launches_of(R"(
+    x: f32[16, 16]
+    q: f32[16, 16]
+    k: f32[16, 16]
+    v: f32[16, 16]
+    a = matmul(x, q)
+    b = matmul(x, k)
+    c = matmul(x, v)
+    s = matmul(a, b)
+    r = matmul(s, c)
+    return r
+  )"),
+            (std::vector<int>{3, 1, 1}));
+}
+
+TEST(Launches, AChainDoesNot) {
+  EXPECT_EQ(launches_of(R"(
+    x: f32[8, 8]
+    a = matmul(x, x)
+    b = matmul(a, x)
+    c = matmul(b, x)
+    return c
+  )"),
+            (std::vector<int>{1, 1, 1}));
+}
+
+TEST(Launches, AReaderThroughAViewDoesNotJoin) {
+  EXPECT_EQ(launches_of(R"(
+    x: f32[8, 8]
+    a = matmul(x, x)
+    t = transpose(a) perm=[1,0]
+    b = matmul(t, x)
+    return b
+  )"),
+            (std::vector<int>{1, 1}));
+}
+
+// What the first of two neighbours releases may not become the memory of the second.
+TEST(Launches, MemoryIsKeptUntilTheLaunchEnds) {
+  const auto launches = launches_of(R"(
+    x: f32[8, 8]
+    y: f32[8, 8]
+    a = matmul(x, x)
+    b = matmul(a, x)
+    c = matmul(y, y)
+    d = matmul(b, c)
+    return d
+  )");
+  EXPECT_EQ(launches, (std::vector<int>{1, 2, 1}));
+}
+
+}  // namespace
+}  // namespace tilewright::runtime
