@@ -73,6 +73,7 @@ nb::dict counters() {
   nb::dict out;
   out["calls"] = stats.calls.load();
   out["launches"] = stats.launches.load();
+  out["bytes_written"] = stats.bytes_written.load();
   out["programs_encoded"] = stats.programs_encoded.load();
   out["cache_hits"] = stats.cache_hits.load();
   out["guards_failed"] = stats.guards_failed.load();

@@ -176,8 +176,17 @@ void emit_turned(LoopNest& nest, const View& to, const View& from, DType dtype, 
 
 }  // namespace
 
+bool same_elements(const View& a, const View& b) {
+  if (a.buffer != b.buffer || a.dtype != b.dtype || a.offset != b.offset || a.rank != b.rank) return false;
+  for (int axis = 0; axis < a.rank; ++axis) {
+    if (a.sizes[at(axis)] != b.sizes[at(axis)]) return false;
+    if (a.sizes[at(axis)] != 1 && a.strides[at(axis)] != b.strides[at(axis)]) return false;
+  }
+  return true;
+}
+
 Status emit_copy(const View& from, const View& to, const BackendTraits& traits, Emitter& out) {
-  if (to.count() == 0) return {};
+  if (to.count() == 0 || same_elements(from, to)) return {};
   LoopNest nest = copy_nest(to, &from);
   if (from.dtype != to.dtype) {
     emit_map(nest, to, to.dtype, &from, from.dtype, 0, lane_between(from.dtype, to.dtype), traits, out);

@@ -6,8 +6,10 @@
 
 namespace tilewright::compiler {
 
-// One map or transpose instruction. Elements of equal dtypes move as they are, others become those of the dtype of
-// `to`.
+// Whether both views are the same elements of memory, in the same places.
+bool same_elements(const View& a, const View& b);
+// One map or transpose instruction, none where from and to are the same elements. Elements of equal dtypes move as they
+// are, others become those of the dtype of `to`.
 Status emit_copy(const View& from, const View& to, const BackendTraits& traits, Emitter& out);
 // Writes start + sum of position * step (of each axis of `to`, an i64 view).
 void emit_iota(std::int64_t start, std::span<const std::int64_t> steps, const View& to, const BackendTraits& traits,

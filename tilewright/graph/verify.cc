@@ -1,5 +1,6 @@
 // verify: what a pass or a reader of a file could get wrong, looked for in one walk over the nodes in their order.
 // Costs one infer per node. Regions are verified with the symbols that the graphs around them know.
+#include <algorithm>
 #include <unordered_set>
 
 #include "tilewright/graph/infer/infer.h"
@@ -112,6 +113,7 @@ class Verifier {
     for (const ValueId input : node.inputs) TW_TRY(check_use(input));
     TW_TRY(check_attrs(node));
     TW_TRY(check_regions(node));
+    if (node.op == Op::kFused) TW_TRY(check_area(node));
     TW_TRY(check_types(node));
     for (const ValueId output : node.outputs) TW_TRY(define(output, id));
     if (node.op == Op::kAssign) TW_TRY(check_buffer(node.inputs[0]));
@@ -166,6 +168,25 @@ class Verifier {
       if (node.regions[i] == nullptr) return wrong("region {} is missing", i);
       Status status = Verifier(*node.regions[i], this).run();
       if (!status.ok()) return std::move(status).error().in(fmt::format("region {}", i));
+    }
+    return {};
+  }
+
+  // A fused area is one kernel: it has results, takes everything as inputs and does nothing that needs the host.
+  Status check_area(const Node& node) const {
+    constexpr std::string_view kKinds[] = {"map", "rows", "columns", "matmul"};
+    const std::string& kind = node.attrs.text("kind");
+    if (std::find(std::begin(kKinds), std::end(kKinds), kind) == std::end(kKinds)) {
+      return wrong("'{}' is no kind of area: map, rows, columns or matmul", kind);
+    }
+    const Graph& area = *node.regions[0];
+    if (area.outputs().empty()) return wrong("a fused area without results");
+    if (!area.captures().empty()) return wrong("a fused area captures '{}'", area.value(area.captures()[0].inner).name);
+    if (!area.scalar_inputs().empty()) return wrong("a fused area has a host scalar of its own");
+    for (const NodeId id : area.order()) {
+      const OpClass op_class = info(area.node(id).op).op_class;
+      const bool on_host = op_class == OpClass::kControl || op_class == OpClass::kEffect || op_class == OpClass::kLate;
+      if (on_host) return wrong("{} cannot stand in a fused area", info(area.node(id).op).text);
     }
     return {};
   }

@@ -40,12 +40,16 @@ struct FuseRefusal {
 };
 using FuseReport = std::vector<FuseRefusal>;
 
+// What a graph comes with is a call, not an area that one kernel can run: for graphs of others, before the pipeline.
+bool open_areas(Graph& graph);
+
 // Producers before users again, otherwise in the old order. For passes that append nodes at the end.
 void sort_topologically(Graph& graph);
 
 bool remove_no_ops(Graph& graph);
 bool merge_transposes(Graph& graph);
 bool merge_reshapes(Graph& graph);
+bool merge_updates(Graph& graph);
 bool fold_constants(Graph& graph);
 bool common_subexpressions(Graph& graph);
 bool recognise_composites(Graph& graph);

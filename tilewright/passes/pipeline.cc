@@ -15,6 +15,7 @@ constexpr Pass kPipeline[] = {
     {"remove_no_ops", remove_no_ops, "a node whose result is one of its inputs, bit for bit, is that input"},
     {"merge_transposes", merge_transposes, "a transpose of a transpose is one transpose, or none"},
     {"merge_reshapes", merge_reshapes, "a reshape of a reshape is one reshape, or none"},
+    {"merge_updates", merge_updates, "an update of a part that is put back where it was is one update"},
     {"fold_constants", fold_constants,
      "what depends on small constants alone is a constant, on host scalars a host scalar"},
     {"common_subexpressions", common_subexpressions, "nodes that compute the same are one"},

@@ -31,6 +31,8 @@ class NoOps {
         return graph_.type(x()).dtype == node_.attrs.dtype("dtype") ? std::optional(x()) : std::nullopt;
       case Op::kSlice:
         return if_true(is_whole_slice());
+      case Op::kUpdateSlice:
+        return is_whole_update() ? keeps_shape(node_.inputs[1]) : std::nullopt;
       case Op::kPad:
         return if_true(all_zero(node_.attrs.dims("low")) && all_zero(node_.attrs.dims("high")));
       case Op::kConcat:
@@ -93,6 +95,12 @@ class NoOps {
     const Ints& step = node_.attrs.ints("step");
     const Shape& shape = graph_.type(x()).shape;
     return all_zero(start) && same_shape(stop, shape, graph_.facts) &&
+           std::all_of(step.begin(), step.end(), [](std::int64_t one) { return one == 1; });
+  }
+
+  bool is_whole_update() const {
+    const Ints& step = node_.attrs.ints("step");
+    return all_zero(node_.attrs.dims("start")) &&
            std::all_of(step.begin(), step.end(), [](std::int64_t one) { return one == 1; });
   }
 

@@ -84,5 +84,13 @@ TEST(RemoveNoOps, AnUnknownScalarStays) {
   stays("scalar n x: i64[B] c = scalar() dtype=i64 value=n y = mul(x, c) return y");
 }
 
+TEST(RemoveNoOps, AnUpdateOfEverything) {
+  becomes("x: f32[B, 3] u: f32[B, 3]", "y = update_slice(x, u) start=[0, 0] step=[1, 1]", "u");
+}
+TEST(RemoveNoOps, AnUpdateOfAPartStays) {
+  stays("x: f32[B, 3] u: f32[B, 2] y = update_slice(x, u) start=[0, 0] step=[1, 1] return y");
+  stays("x: f32[B] u: f32[b] y = update_slice(x, u) start=[0] step=[1] return y");
+}
+
 }  // namespace
 }  // namespace tilewright::passes

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "tilewright/compiler/axis.h"
+#include "tilewright/compiler/copy.h"
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/runtime/bound_attrs.h"
+#include "tilewright/runtime/plan_in_place.h"
 #include "tilewright/runtime/views.h"
 
 namespace tilewright::runtime {
@@ -177,8 +179,9 @@ Status Binder::bind_kernel(const Step& step, compiler::Emitter& out) {
   inputs_.clear();
   results_.clear();
   for (ValueId value : step.inputs) inputs_.push_back(state_->views[value]);
+  if (step.in_place) state_->views[step.outputs[0]] = inputs_[0];
   for (ValueId value : step.outputs) {
-    place(value);
+    if (!step.in_place) place(value);
     results_.push_back(state_->views[value]);
   }
   const StepAttrs attrs(step.attrs, plan_.dims, dims_);
@@ -256,6 +259,8 @@ bool Binder::place_output(std::uint32_t output) {
       inner.buffer = view.buffer;
       inner.offset = view.offset;
       for (std::size_t axis = 0; axis < perm.size(); ++axis) inner.strides[at(perm[axis])] = view.strides[axis];
+    } else if (is_update(node.op)) {
+      inner = view;  // in place
     } else {
       return false;
     }
@@ -270,7 +275,7 @@ bool Binder::place_output(std::uint32_t output) {
 
 Status Binder::finish_outputs(compiler::Emitter& out) {
   for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
-    if (state_->direct[i] != 0) continue;
+    if (state_->direct[i] != 0 || plan_.outputs[i].kept || plan_.outputs[i].stacked) continue;
     TW_TRY(compiler::emit_copy(state_->views[plan_.outputs[i].value], outputs_[i], traits_, out));
   }
   return {};
@@ -282,6 +287,7 @@ Status Binder::copy_aliased_assigns(std::size_t first, compiler::Emitter& out) {
   for (std::size_t step = first; step < plan_.steps.size(); ++step) {
     const ValueId value = plan_.steps[step].inputs[1];
     assigned_[step - first] = state_->views[value];
+    if (compiler::same_elements(assigned_[step - first], state_->views[plan_.steps[step].inputs[0]])) continue;
     if (plan_.values[plan_.values[value].root].origin != Origin::kInput) continue;
     const View from = state_->views[value];
     View copy = from;

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "tilewright/compiler/kernels.h"
+#include "tilewright/graph/bound_symbols.h"
 #include "tilewright/runtime/launches.h"
+#include "tilewright/runtime/plan_in_place.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -52,11 +54,12 @@ class PlanBuilder {
     add_outputs();
     collect_guards(options_.source != nullptr ? *options_.source : *graph_, plan_->dims, plan_->guards);
     order_views();
+    find_in_place(*plan_, options_);
     find_storage_orders();
+    TW_TRY(find_late_slots());
     cut_segments();
     find_releases();
     find_launches(*plan_);
-    TW_TRY(find_late_slots());
     return std::move(plan_);
   }
 
@@ -260,8 +263,7 @@ class PlanBuilder {
         return fail(ErrorKind::kUnsupported, "'{}': op {} has no kernel in the runtime", step.name, info(node.op).text);
     }
     make_dynamic(node.outputs);
-    collect_late(node.outputs, step);
-    if (step.conditional) step.late.push_back(step.count);
+    collect_late(node, step);
     for (const auto& region : node.regions) {
       std::vector<ValueId> outer;
       for (const Graph::Capture& capture : region->captures()) {
@@ -269,17 +271,32 @@ class PlanBuilder {
         outer.push_back(capture.outer);
       }
       step.captures.push_back(std::move(outer));
-      TW_ASSIGN(auto plan, build_plan(region->clone(), {}));
+      TW_ASSIGN(auto plan, build_plan(region->clone(), region_options(step)));
       for (Slot slot : plan->symbol_slots) plan->outer_slots.push_back(plan_->dims.add(plan->dims.dim(slot)));
       step.regions.push_back(std::move(plan));
     }
     return {};
   }
 
-  // Sizes of the results that are symbols of their own are bound when the step has run.
-  void collect_late(const std::vector<ValueId>& outputs, Step& step) {
+  // The body of a loop, its last region, may write its next state over the one before.
+  static PlanOptions region_options(const Step& step) {
+    PlanOptions options;
+    const bool body = step.kind == StepKind::kScan || (step.kind == StepKind::kWhile && step.regions.size() == 1);
+    if (!body) return options;
+    options.first_donated = step.kind == StepKind::kScan ? 1 : 0;
+    options.num_donated = step.carried;
+    options.first_next = step.conditional ? 1 : 0;
+    return options;
+  }
+
+  // Symbols that are bound when the step has run. What a call passes through may be any symbol of its results.
+  void collect_late(const Node& node, Step& step) {
     if (step.kind == StepKind::kUnique) return;
-    for (ValueId id : outputs) {
+    if (step.kind != StepKind::kCall) {
+      for (const Dim symbol : bound_symbols(*graph_, node)) step.late.push_back(plan_->dims.add(symbol));
+      return;
+    }
+    for (ValueId id : node.outputs) {
       for (std::size_t axis = 0; axis < graph_->type(id).shape.size(); ++axis) {
         if (graph_->type(id).shape[axis].is_symbol()) step.late.push_back(plan_->values[id].sizes[axis]);
       }
@@ -354,10 +371,31 @@ class PlanBuilder {
       begin = i + 1;
     }
     plan_->segments.push_back({begin, plan_->steps.size(), {}});
-    for (const PlanOutput& output : plan_->outputs) {
-      plan_->segments[segment_of(plan_->values[output.value].root)].outputs_started.push_back(
-          static_cast<std::uint32_t>(&output - plan_->outputs.data()));
+    for (PlanOutput& output : plan_->outputs) {
+      const std::size_t scan = scan_before_output(output);
+      output.stacked = scan != SIZE_MAX;
+      const std::size_t segment = output.stacked ? scan : segment_of(plan_->values[output.value].root);
+      plan_->segments[segment].outputs_started.push_back(static_cast<std::uint32_t>(&output - plan_->outputs.data()));
     }
+  }
+
+  // The segment in front of the scan that can stack its elements in this output: its size is known, it is row-major
+  // and the first with this value. SIZE_MAX: none.
+  std::size_t scan_before_output(const PlanOutput& output) const {
+    for (const Slot slot : plan_->values[output.value].sizes) {
+      if (plan_->late_slots[slot]) return SIZE_MAX;
+    }
+    for (const PlanOutput& other : plan_->outputs) {
+      if (&other == &output) break;
+      if (other.value == output.value) return SIZE_MAX;
+    }
+    for (std::size_t s = 0; s + 1 < plan_->segments.size(); ++s) {
+      const Step& step = plan_->steps[plan_->segments[s].end];
+      if (step.kind != StepKind::kScan || step.conditional || !output.strides.empty()) continue;
+      const auto stacked = step.outputs.begin() + static_cast<std::ptrdiff_t>(step.carried);
+      if (std::find(stacked, step.outputs.end(), output.value) != step.outputs.end()) return s;
+    }
+    return SIZE_MAX;
   }
 
   // The segment in which a root is computed; the last one for what is not computed by a segment.

@@ -55,6 +55,7 @@ struct Step {
   std::vector<Slot> late;                      // symbols this step binds
   std::int64_t target = 0;                     // kHostCall
   std::size_t carried = 0;                     // kWhile, kScan: the first results
+  bool in_place = false;                       // an update that writes where its first input lies
   bool conditional = false;                    // kScan: the first input and body result are conditions
   Slot trips = 0;                              // kScan
   Slot count = 0;                              // kScan, if conditional
@@ -91,11 +92,15 @@ struct PlanOutput {
   ValueId value;
   std::vector<Slot> strides;  // in elements; empty: row-major
   std::uint32_t buffer;
+  bool stacked = false;  // a scan writes its elements here: nothing is copied
+  bool kept = false;     // it lies where the donated input was whose next state it is: nothing is copied
 };
 
 struct PlanOptions {
   std::int64_t panel = 0;                        // width of packed panels; 0: never pack
   std::vector<std::vector<Dim>> output_strides;  // per output, empty: row-major
+  // Graph inputs that nobody reads after the call; result first_next + i is the next state of input first_donated + i.
+  std::size_t first_donated = 0, num_donated = 0, first_next = 0;
   const Graph* source = nullptr;  // what the passes were given: its sizes are guarded, not those they left
 };
 
@@ -111,6 +116,7 @@ struct Plan {
   std::size_t num_graph_inputs = 0;
   std::vector<PlanOutput> outputs;
   std::vector<std::pair<std::uint32_t, Tensor>> constants;  // buffer, value
+  std::vector<std::uint32_t> written_buffers;               // of inputs and dynamic values, by updates in place
   std::vector<Guard> guards;
   std::vector<Slot> scalar_slots;  // of graph.scalar_inputs(), in order
   std::vector<Slot> symbol_slots;  // every symbol in dims

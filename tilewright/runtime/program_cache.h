@@ -14,6 +14,7 @@ namespace tilewright::runtime {
 struct BoundSegment {
   isa::Program program;
   std::int64_t arena_bytes = 0;
+  std::int64_t bytes_written = 0;    // to buffers, each time it runs
   std::unique_ptr<BindState> state;  // set when something after this segment reads it
   std::int64_t bytes() const;
 };

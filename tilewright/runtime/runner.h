@@ -1,6 +1,6 @@
 // Runner: runs a plan. Re-entrant and thread-safe: each call takes a context (arena, binder, buffers) of its own from a
-// list of idle ones. Order of a call: inputs, symbols, guards, outputs, then segment by segment bind (or cache), run,
-// host step.
+// list of idle ones; regions run on contexts that the context of their graph holds. Order of a call: inputs, symbols,
+// guards, outputs, then segment by segment bind (or cache), run, host step.
 #pragma once
 
 #include <mutex>
@@ -18,7 +18,7 @@ struct RunnerOptions {
 
 class Runner {
  public:
-  Runner(const Plan& plan, vm::Machine& machine, const RunnerOptions& options);
+  Runner(const Plan& plan, vm::Machine& machine, const RunnerOptions& options, bool is_region = false);
   ~Runner();
 
   struct Outer {  // of a region: the dims of the graph around it
@@ -35,12 +35,14 @@ class Runner {
  private:
   struct Context;
   class Call;
+  class Loop;
 
   std::unique_ptr<Context> take_context();
   void return_context(std::unique_ptr<Context> context);
 
   const Plan& plan_;
   vm::Machine& machine_;
+  const bool replays_;  // a call may run the programs of the one before
   ProgramCache cache_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Context>> idle_;

@@ -25,6 +25,7 @@ Result<std::vector<isa::Program>> Runner::encode(std::span<const TensorArg> inpu
 
 Result<std::vector<isa::Program>> Runner::Call::encode(std::span<const TensorArg> inputs,
                                                        std::span<const DimValue> scalars) {
+  c_.complete = false;
   TW_TRY(set_inputs(inputs));
   TW_TRY(bind_symbols(inputs, scalars, nullptr));
   TW_TRY(check_axes(inputs));

@@ -19,6 +19,7 @@ Result<std::unique_ptr<Session>> Session::compile(std::unique_ptr<Graph> graph, 
     TW_ASSIGN(machine, default_machine());
   }
   session->source_ = graph->clone();
+  passes::open_areas(*graph);
   TW_ASSIGN(session->reports_, passes::run_pipeline(*graph, options.pipeline));
   const std::unique_ptr<Graph> live = session->source_->clone();
   passes::remove_dead_nodes(*live);

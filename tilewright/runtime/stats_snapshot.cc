@@ -34,6 +34,7 @@ StatsSnapshot stats_snapshot() {
   out.calls = now.calls;
   out.launches = now.launches;
   out.programs_encoded = now.programs_encoded;
+  out.bytes_written = now.bytes_written;
   out.cache_hits = now.cache_hits;
   out.guards_failed = now.guards_failed;
   out.host_calls = now.host_calls;

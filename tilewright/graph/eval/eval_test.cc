@@ -138,8 +138,7 @@ TEST(EvalCall, ASymbolOfTheRegionStandsForTheSizePassed) {
 }
 
 TEST(EvalFused, RunsItsRegion) {
-  const std::string_view text =
-      "x: f32[s0]\ny = fused(x) kind=elementwise {\n v: f32[s0]\n w = exp(v)\n return w\n}\nreturn y";
+  const std::string_view text = "x: f32[s0]\ny = fused(x) kind=map {\n v: f32[s0]\n w = exp(v)\n return w\n}\nreturn y";
   expect_numbers(checked(run_text(text, {f32({2}, {0, -kInf})}))[0], {1, 0});
 }
 

@@ -127,5 +127,19 @@ TEST(InferAssign, TheValueFits) {
                "assign: the value does not fit the buffer: i32[4] into f32[4]");
 }
 
+TEST(VerifyFused, AnAreaIsOneKernel) {
+  const auto area = [](std::string_view kind, std::string_view region) {
+    return fmt::format("x: f32[2]  y = fused(x) kind={} {{ {} }} return x", kind, region);
+  };
+  expect_error(area("sum", "v: f32[2] w = exp(v) return w"),
+               "'y' = fused: 'sum' is no kind of area: map, rows, columns or matmul");
+  expect_error(area("map", "v: f32[2] capture z = x w = add(v, z) return w"), "'y' = fused: a fused area captures 'z'");
+  expect_error("x: f32[2] fused(x) kind=map { v: f32[2] return } return x", "fused: a fused area without results");
+  expect_error(area("map", "v: f32[2] p = nonzero(v) count=u0 c = cast(p) dtype=f32 return v"),
+               "'y' = fused: nonzero cannot stand in a fused area");
+  expect_error(area("rows", "v: f32[2] w = call(v) { a: f32[2] return a } return w"),
+               "'y' = fused: call cannot stand in a fused area");
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -105,7 +105,8 @@ class RandomGraph {
     const Op op = all_ops()[below(all_ops().size())];
     const OpInfo& row = info(op);
     if (row.op_class == OpClass::kLate || op == Op::kAssign) return add_late(graph);
-    if (op == Op::kCall || op == Op::kFused) return add_call(graph, op, depth);
+    if (op == Op::kCall) return add_call(graph, depth);
+    if (op == Op::kFused) return add_area(graph);
     std::vector<ValueId> inputs;
     const std::size_t most = std::min(row.max_inputs, row.min_inputs + 2);
     const std::size_t count = row.min_inputs + below(most - row.min_inputs + 1);
@@ -126,7 +127,7 @@ class RandomGraph {
     (void)Builder(graph).op(Op::kNonZero, {pick(graph)}, {{"count", count}});
   }
 
-  void add_call(Graph& graph, Op op, int depth) {
+  void add_call(Graph& graph, int depth) {
     if (depth == 2 || graph.num_values() == 0) return;
     const ValueId passed = pick(graph);
     const ValueId captured = pick(graph);
@@ -137,9 +138,24 @@ class RandomGraph {
     fill(*region, 4, depth + 1);
     std::vector<std::unique_ptr<Graph>> regions;
     regions.push_back(std::move(region));
-    Attrs attrs;
-    if (op == Op::kFused) attrs.set("kind", std::string("map"));
-    (void)Builder(graph).op(op, {passed}, std::move(attrs), std::move(regions));
+    (void)Builder(graph).op(Op::kCall, {passed}, {}, std::move(regions));
+  }
+
+  void add_area(Graph& graph) {
+    static constexpr Op kOps[] = {Op::kNeg, Op::kAbs, Op::kExp, Op::kIsNan};
+    if (graph.num_values() == 0) return;
+    const ValueId passed = pick(graph);
+    auto region = std::make_unique<Graph>();
+    region->facts = graph.facts;
+    ValueId last = region->add_input(graph.type(passed), below(4) == 0 ? odd_name() : "x");
+    for (std::size_t i = 0; i < below(3); ++i) {
+      const auto next = Builder(*region).op(kOps[below(std::size(kOps))], {last});
+      if (next.ok()) last = (*next)[0];
+    }
+    region->set_outputs({last});
+    std::vector<std::unique_ptr<Graph>> regions;
+    regions.push_back(std::move(region));
+    (void)Builder(graph).op(Op::kFused, {passed}, {{"kind", std::string("map")}}, std::move(regions));
   }
 
   std::mt19937_64 random_;

@@ -1,6 +1,7 @@
 // verify_program: walks the instructions once. Structure first (lengths, sizes, opcodes), then the rules of each
 // instruction; what it accepts touches nothing outside the buffers and the scratch memory, whatever the data.
 #include "tilewright/isa/verify/verifier.h"
+#include "tilewright/isa/written.h"
 
 namespace tilewright::isa {
 namespace {
@@ -72,6 +73,23 @@ bool check_instruction(Verifier& v) {
   return v.reject("unknown opcode");
 }
 
+// The domain without the dims along which a stream stays where it is. Sizes have been checked to have a product.
+std::int64_t elements_written(const Verifier& v, const StreamHead& head) {
+  const bool scatter = Inst(v.at.words).opcode() == Opcode::kScatter;
+  std::int64_t count = scatter || head.inner_stride != 0 ? v.inner() : 1;
+  for (int d = 0; d < v.at.rank; ++d) {
+    if (scatter || head.strides()[d] != 0 || v.at.dims()[d] == 0) count *= v.at.dims()[d];
+  }
+  return count;
+}
+
+void add_written(Verifier& v, std::int64_t& bytes) {
+  for (; v.written != 0; v.written &= v.written - 1) {
+    const StreamHead& head = v.stream(__builtin_ctzll(v.written));
+    if (head.space() == Space::kBuffer) bytes += elements_written(v, head) * byte_size(head.dtype());
+  }
+}
+
 [[gnu::cold]] Error describe(Error error, const Program& program, std::size_t position) {
   std::size_t number = 0;
   for (std::size_t at = 0; at < position; ++number) at += Inst(program.words.data() + at).num_words();
@@ -82,7 +100,13 @@ bool check_instruction(Verifier& v) {
 }  // namespace
 
 Status verify_program(const Program& program) {
+  std::int64_t bytes_written = 0;
+  return verify_program(program, bytes_written);
+}
+
+Status verify_program(const Program& program, std::int64_t& bytes_written) {
   Verifier v{program};
+  bytes_written = 0;
   if (!check_buffers(v)) return std::move(*v.error);
   std::size_t position = 0;
   while (position < program.words.size()) {
@@ -95,6 +119,7 @@ Status verify_program(const Program& program) {
                           : v.reject("opcode {:#x} of {} words with {} words left is not a whole instruction",
                                      words[0] & 0xffff, words[0] >> 16 & 0xffffffff, available);
     if (!good) return describe(std::move(*v.error), program, position);
+    add_written(v, bytes_written);
     position += Inst(words).num_words();
   }
   return {};
