@@ -8,6 +8,7 @@
 #include "cli/model.h"
 #include "tilewright/graph/graph.h"
 #include "tilewright/isa/program.h"
+#include "tilewright/runtime/model_source.h"
 
 namespace tilewright::cli {
 
@@ -146,7 +147,8 @@ Status inspect_model(const InspectOptions& options, bool json) {
 
 Status inspect(const InspectOptions& options, bool json) {
   TW_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(options.path));
-  if (is_text(bytes) || runtime::is_model_file(std::as_bytes(std::span(bytes)))) return inspect_model(options, json);
+  const auto kind = runtime::source_kind(std::as_bytes(std::span(bytes)));
+  if (kind != runtime::SourceKind::kUnknown) return inspect_model(options, json);
   auto program = isa::decode_file(bytes);
   if (!program.ok()) return std::move(program).error().in(options.path);
   json ? print_json(program_json(*program)) : (void)std::fputs(isa::disassemble(*program).c_str(), stdout);
@@ -158,7 +160,8 @@ Status inspect(const InspectOptions& options, bool json) {
 void add_inspect(CLI::App& app, Outcome& outcome) {
   CLI::App& command = *app.add_subcommand("inspect", "Prints the graph or the bytecode in FILE");
   const auto options = std::make_shared<InspectOptions>();
-  command.add_option("FILE", options->path, "a graph in text form, a stored model, or a program file")->required();
+  command.add_option("FILE", options->path, "a graph in text form, a stored model, an ONNX model, or a program file")
+      ->required();
   command.add_flag("--optimised", options->optimised, "of a graph: what the passes make of it, and how long each took");
   command.add_flag("--bytecode", options->bytecode,
                    "of a graph: the bytecode of a call, with sizes from --size or --input");

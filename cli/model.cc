@@ -1,20 +1,11 @@
 #include "cli/model.h"
 
-#include "cli/command.h"
+#include "tilewright/runtime/model_source.h"
 
 namespace tilewright::cli {
 
 Result<runtime::ModelContents> read_contents(const std::string& path) {
-  TW_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path));
-  if (runtime::is_model_file(std::as_bytes(std::span(bytes)))) return runtime::read_model(path);
-  if (!is_text(bytes))
-    return fail(ErrorKind::kUnsupported, "{}: neither a graph in text form nor a stored model", path);
-  runtime::ModelContents contents;
-  auto graph = parse_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  if (!graph.ok()) return std::move(graph).error().in(path);
-  if (Status good = verify(**graph); !good.ok()) return Error(good.error()).in(path);
-  contents.graph = std::move(graph).value();
-  return contents;
+  return runtime::read_source(path);
 }
 
 Result<Model> Model::open(const std::string& path, const runtime::SessionOptions& options) {

@@ -1,4 +1,4 @@
-// A file as something that can be called: a graph in text form, or a stored model with its weights.
+// A file as something that can be called: a graph in text form, or a stored or ONNX model with its weights.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace tilewright::cli {
 
-// The contents of a graph text file or a model file; a graph text has no weights.
+// The contents of a graph text file, a model file or an ONNX file; a graph text has no weights.
 Result<runtime::ModelContents> read_contents(const std::string& path);
 
 class Model {

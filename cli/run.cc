@@ -80,7 +80,7 @@ Status run(const RunOptions& options, bool json) {
 void add_run(CLI::App& app, Outcome& outcome) {
   CLI::App& command = *app.add_subcommand("run", "Runs a model once");
   const auto options = std::make_shared<RunOptions>();
-  command.add_option("FILE", options->path, "a graph in text form, or a stored model")->required();
+  command.add_option("FILE", options->path, "a graph in text form, a stored model, or an ONNX model")->required();
   command.add_option("--output", options->output, "folder that gets each result as NAME.npy");
   add_input_options(command, options->inputs);
   on_run(command, outcome, [options](bool json) { return run(*options, json); });

@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(objects)
-foreach(layer base tensor graph passes isa compiler vm_reference vm_cpu runtime vm_cpu_portable vm_cpu_avx2 vm_cpu_avx512)
+foreach(layer base tensor graph passes frontends_onnx isa compiler vm_reference vm_cpu runtime vm_cpu_portable vm_cpu_avx2 vm_cpu_avx512)
   if(TARGET tw_${layer})
     get_target_property(kind tw_${layer} TYPE)
     if(NOT kind STREQUAL "INTERFACE_LIBRARY")

@@ -1,7 +1,7 @@
 """Tilewright: dynamic tensor programs, compiled in microseconds and run by a bytecode VM.
 
     torch.compile(model, backend="tilewright")          run a PyTorch model
-    session = tilewright.load("model.twm")              run a stored model: session.run({"x": array})
+    session = tilewright.load("model.onnx")             run an ONNX or a stored model: session.run({"x": array})
     print(tilewright.explain(compiled))                 what became of a compiled function
 
 Importing this package imports neither torch nor numpy.
@@ -12,9 +12,20 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, threads
-from .session import Session, load
+from .session import InferenceSession, Session, load
 
-__all__ = ["Session", "explain", "load", "num_threads", "refresh", "save", "set_num_threads", "stats", "trim"]
+__all__ = [
+    "InferenceSession",
+    "Session",
+    "explain",
+    "load",
+    "num_threads",
+    "refresh",
+    "save",
+    "set_num_threads",
+    "stats",
+    "trim",
+]
 __version__ = "0.1.0"
 
 

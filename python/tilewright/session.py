@@ -1,12 +1,42 @@
-"""Sessions: stored models that run on numpy arrays or on anything with DLPack."""
+"""Sessions: models that run on numpy arrays or on anything with DLPack.
+
+A session also takes the calls of onnxruntime.InferenceSession, so that a program may switch by one import.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from . import _core
+
+# ONNX's names of element types, as onnxruntime spells them.
+_TYPE_NAMES = {
+    "f32": "float",
+    "f64": "double",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "i8": "int8",
+    "u8": "uint8",
+    "i16": "int16",
+    "u16": "uint16",
+    "i32": "int32",
+    "u32": "uint32",
+    "i64": "int64",
+    "u64": "uint64",
+    "bool": "bool",
+}
+
+
+@dataclass(frozen=True)
+class TensorArgument:
+    """An input or output as onnxruntime describes it: a size is a number, or the text of its expression."""
+
+    name: str
+    shape: list[int | str]
+    type: str
 
 
 class Session:
@@ -14,34 +44,59 @@ class Session:
 
     def __init__(self, model: _core.Model) -> None:
         self._model = model
+        self._inputs = model.inputs
+        self._outputs = model.outputs
+        self._input_names = [name for name, _, _ in self._inputs]
+        self._output_names = [name for name, _, _ in self._outputs]
+        self._scalars = [symbol.name for symbol in model.scalars]
 
     @property
     def inputs(self) -> list[tuple[str, _core.DType, list[_core.Dim]]]:
         """(name, dtype, shape) of each input."""
-        return self._model.inputs
+        return self._inputs
 
     @property
     def outputs(self) -> list[tuple[str, _core.DType, list[_core.Dim]]]:
         """(name, dtype, shape) of each output."""
-        return self._model.outputs
+        return self._outputs
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Runs the model. Values are arrays (numpy, or DLPack as torch tensors are) and, for scalar inputs, numbers.
+    def run(self, inputs: Any, feeds: Mapping[str, Any] | None = None, run_options: Any = None) -> Any:
+        """Runs the model: `run({name: array}) -> {name: array}`, or `run(output_names, {name: array}) -> [array]`, where
+        output_names may be None for all of them.
 
-        The results are of the kind of the inputs: numpy arrays, or what the inputs' library makes of DLPack.
-        Raises ValueError or TypeError, which name the input, for what is missing, unknown or of the wrong type.
+        Values are arrays (numpy, or DLPack as torch tensors are) and, for scalar inputs, numbers. The results are of the
+        kind of the inputs: numpy arrays, or what the inputs' library makes of DLPack. Raises ValueError or TypeError,
+        which name the input, for what is missing, unknown or of the wrong type.
         """
-        names = [name for name, _, _ in self.inputs]
-        scalars = [symbol.name for symbol in self._model.scalars]
-        missing = [name for name in [*names, *scalars] if name not in inputs]
-        unknown = [name for name in inputs if name not in names and name not in scalars]
+        if feeds is None:
+            return self._call(inputs)
+        wanted = self._output_names if inputs is None else list(inputs)
+        unknown = [name for name in wanted if name not in self._output_names]
+        if unknown:
+            raise ValueError(f"unknown outputs: {unknown}; the model gives {self._output_names}")
+        results = self._call(feeds)
+        return [results[name] for name in wanted]
+
+    def _call(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        takes = [*self._input_names, *self._scalars]
+        missing = [name for name in takes if name not in inputs]
+        unknown = [name for name in inputs if name not in takes]
         if missing or unknown:
             problem = f"missing inputs: {missing}" if missing else f"unknown inputs: {unknown}"
-            raise ValueError(f"{problem}; the model takes {[*names, *scalars]}")
-        tensors = [_core.Tensor(inputs[name]) for name in names]
-        results = self._model.run(tensors, [inputs[name] for name in scalars])
-        convert = _converter(next((inputs[name] for name in names), None))
-        return {name: convert(result) for (name, _, _), result in zip(self.outputs, results, strict=True)}
+            raise ValueError(f"{problem}; the model takes {takes}")
+        tensors = [_to_tensor(inputs[name]) for name in self._input_names]
+        results = self._model.run(tensors, [inputs[name] for name in self._scalars])
+        convert = _converter(next((inputs[name] for name in self._input_names), None))
+        return {name: convert(result) for name, result in zip(self._output_names, results, strict=True)}
+
+    def get_inputs(self) -> list[TensorArgument]:
+        return [_describe(*row) for row in self._inputs]
+
+    def get_outputs(self) -> list[TensorArgument]:
+        return [_describe(*row) for row in self._outputs]
+
+    def get_providers(self) -> list[str]:
+        return ["CPUExecutionProvider"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Stores the model as one file."""
@@ -52,14 +107,67 @@ class Session:
         self._model.trim()
 
 
+class InferenceSession(Session):
+    """A Session made as onnxruntime makes its own. Options and providers of onnxruntime have no meaning here."""
+
+    def __init__(
+        self, path_or_bytes: Any, sess_options: Any = None, providers: Sequence[Any] | None = None, **_: Any
+    ) -> None:
+        super().__init__(_load_model(path_or_bytes))
+
+
+def _describe(name: str, dtype: _core.DType, shape: list[_core.Dim]) -> TensorArgument:
+    sizes = [str(dim) if dim.constant is None else dim.constant for dim in shape]
+    return TensorArgument(name, sizes, f"tensor({_TYPE_NAMES[_dtype_name(dtype)]})")
+
+
+def _dtype_name(dtype: _core.DType) -> str:
+    return str(dtype).rpartition(".")[2]
+
+
+def _to_tensor(value: Any) -> _core.Tensor:
+    if hasattr(value, "__dlpack__") and _numpy_kind(value) is None:
+        return _core.Tensor(value)
+    import numpy
+
+    array = numpy.asarray(value)
+    if _numpy_kind(array) == "bfloat16":  # numpy knows the type by an extension, which DLPack does not
+        array = numpy.ascontiguousarray(array)
+        return _core.Tensor.from_pointer("bf16", list(array.shape), array.ctypes.data, None, array)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return _core.Tensor(array)
+
+
+def _numpy_kind(value: Any) -> str | None:
+    """The name of the dtype of a numpy array or scalar; None for other values."""
+    return str(value.dtype) if type(value).__module__ == "numpy" else None
+
+
+def _to_numpy(tensor: _core.Tensor) -> Any:
+    if _dtype_name(tensor.dtype) != "bf16":
+        return tensor.numpy()
+    import ml_dtypes
+
+    bits = _core.Tensor.from_pointer("i16", tensor.shape, tensor.address, tensor.strides, tensor)
+    return bits.numpy().view(ml_dtypes.bfloat16)
+
+
 def _converter(example: Any) -> Any:
     if type(example).__module__.partition(".")[0] == "torch":
         import torch
 
         return torch.from_dlpack
-    return lambda tensor: tensor.numpy()
+    return _to_numpy
 
 
-def load(source: str | os.PathLike[str] | bytes) -> Session:
-    """The model in a file, or in the bytes of one."""
-    return Session(_core.Model.load(source if isinstance(source, bytes) else os.fspath(source)))
+def _load_model(source: Any) -> _core.Model:
+    if hasattr(source, "SerializeToString"):  # onnx.ModelProto
+        source = source.SerializeToString()
+    return _core.Model.load(bytes(source) if isinstance(source, (bytes, bytearray, memoryview)) else os.fspath(source))
+
+
+def load(source: Any) -> Session:
+    """The model in a file, in the bytes of one, or in an onnx.ModelProto. A file is a stored model, an ONNX model (with
+    its external data beside it), or a graph in text form."""
+    return Session(_load_model(source))

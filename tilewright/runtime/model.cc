@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "tilewright/runtime/model_source.h"
+
 namespace tilewright::runtime {
 namespace {
 
@@ -32,14 +34,14 @@ TensorArg argument(const Tensor& tensor, std::uint64_t identity, std::uint64_t v
 }  // namespace
 
 Result<std::unique_ptr<Model>> Model::load(const std::string& path, const ModelOptions& options) {
-  TW_ASSIGN(ModelContents contents, read_model(path, {options.check_weights}));
+  TW_ASSIGN(ModelContents contents, read_source(path, {options.check_weights}));
   auto model = create(std::move(contents), options);
   if (!model.ok()) return std::move(model).error().in(path);
   return model;
 }
 
 Result<std::unique_ptr<Model>> Model::load(std::span<const std::byte> bytes, const ModelOptions& options) {
-  TW_ASSIGN(ModelContents contents, decode_model(bytes, nullptr, {options.check_weights}));
+  TW_ASSIGN(ModelContents contents, read_source(bytes, nullptr, {options.check_weights}));
   return create(std::move(contents), options);
 }
 

@@ -18,6 +18,7 @@ struct ModelOptions {
 
 class Model {
  public:
+  // Of any form that model_source.h reads.
   static Result<std::unique_ptr<Model>> load(const std::string& path, const ModelOptions& options = {});
   static Result<std::unique_ptr<Model>> load(std::span<const std::byte> bytes, const ModelOptions& options = {});
   static Result<std::unique_ptr<Model>> create(ModelContents contents, const ModelOptions& options = {});

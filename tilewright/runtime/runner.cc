@@ -332,6 +332,7 @@ View Runner::Call::pack_view(const PackPlan& pack) {
     chain.push_back(producer);
     value = plan_.graph->node(producer).inputs[0];
   }
+  if (plan_.values[pack.root].origin == Origin::kConstant) set_constant_views();  // packing comes before the first bind
   View view = c_.state.views[pack.root];
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
     const Node& node = plan_.graph->node(*it);

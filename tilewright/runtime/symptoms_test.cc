@@ -321,5 +321,15 @@ TEST(Symptoms, MoreAxesThanThereMayBe) {
       "'x': rank 13, at most 12 is supported");
 }
 
+TEST(Symptoms, AMatrixProductPacksAConstantBeforeItsFirstBind) {
+  expect_oracle(R"(
+      x: f32[4, 2]
+      w = constant() value=f32[2, 3]{1, 2, 3, 4, 5, 6}
+      y = matmul(x, w)
+      return y
+  )",
+                {{4, 2}}, 1e-6);
+}
+
 }  // namespace
 }  // namespace tilewright::runtime

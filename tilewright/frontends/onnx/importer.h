@@ -1,0 +1,47 @@
+// Importer: an ONNX model as a Graph. Walks the nodes in their order; each becomes nodes of the graph by its operator's
+// importer (operators.def), the body of a function (of the model, or of the operator's schema), or nothing at all where
+// its result is known without running (host/). Sizes named in the model become symbols of the same name.
+#pragma once
+
+#include "tilewright/frontends/onnx/node.h"
+#include "tilewright/frontends/onnx/reader.h"
+
+namespace tilewright::onnx {
+
+class Importer {
+ public:
+  explicit Importer(Source& source) : source_(source) {}
+  Result<Imported> run();
+
+  Source& source() { return source_; }
+  Dim fresh_symbol(std::string_view stem);
+  Dim fresh_float_symbol(std::string_view stem);
+  // The results of a graph whose names see `closure`, with nodes going into `target`.
+  Result<Results> subgraph(const schema::GraphProto& proto, const Frame& closure, GraphScope& target,
+                           std::vector<ValueRef> inputs);
+  // The same as a region of a node in the closure's graph; its inputs have the types of `inputs`.
+  Result<Region> region(const schema::GraphProto& proto, const Frame& closure, const std::vector<ValueRef>& inputs);
+
+ private:
+  Status add_inputs(const schema::GraphProto& proto, Frame& frame);
+  Result<Shape> input_shape(const schema::TypeProtoTensor& type, std::string_view name);
+  Status add_initializers(const schema::GraphProto& proto, Frame& frame);
+  Status add_nodes(const std::vector<schema::NodeProto>& nodes, Frame& frame);
+  Status add_node(const schema::NodeProto& proto, Frame& frame);
+  Result<Results> convert(const schema::NodeProto& proto, Frame& frame, std::vector<ValueRef> inputs);
+  Result<Results> call(const schema::FunctionProto& function, const schema::NodeProto& node, Frame& caller,
+                       std::vector<ValueRef> inputs);
+  Result<Results> outputs_of(const schema::GraphProto& proto, const Frame& frame) const;
+  void name_results(const Results& results, const schema::NodeProto& proto, Frame& frame, std::size_t first_new);
+
+  Source& source_;
+  std::unordered_map<std::string_view, int> symbol_names_;
+  std::unordered_set<std::string> used_symbols_;
+  std::map<std::string, Dim> named_dims_;
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const schema::FunctionProto*> functions_;
+  std::map<const void*, Opsets> function_opsets_;
+  Opsets opsets_;
+  std::int64_t num_nodes_ = 0;
+};
+
+}  // namespace tilewright::onnx

@@ -1,0 +1,155 @@
+// Building with a node: operators of the graph, and the small things every importer needs.
+#include <algorithm>
+
+#include "tilewright/frontends/onnx/importer.h"
+#include "tilewright/frontends/onnx/node.h"
+
+namespace tilewright::onnx {
+
+Maybe OnnxNode::op(Op op, std::initializer_list<Maybe> inputs, Attrs attrs) {
+  std::vector<ValueId> ids;
+  for (const Maybe& input : inputs) {
+    if (!input.ok()) return input;
+    ids.push_back(input.value());
+  }
+  return this->op(op, ids, std::move(attrs));
+}
+
+Maybe OnnxNode::op(Op op, const std::vector<ValueId>& inputs, Attrs attrs) {
+  TW_ASSIGN(const std::vector<ValueId> results, ops(op, inputs, std::move(attrs)));
+  return results.front();
+}
+
+Result<std::vector<ValueId>> OnnxNode::ops(Op op, const std::vector<ValueId>& inputs, Attrs attrs,
+                                           std::vector<std::unique_ptr<Graph>> regions) {
+  return frame_.graph->builder().op(op, inputs, std::move(attrs), std::move(regions));
+}
+
+Maybe OnnxNode::number(DType dtype, Dim value) {
+  return op(Op::kScalar, {}, {{"dtype", dtype}, {"value", value}});
+}
+
+Maybe OnnxNode::number_like(const Maybe& like, double value) {
+  if (!like.ok()) return like;
+  const DType dtype = type_of(like.value()).dtype;
+  return number(dtype, is_float(dtype) ? Dim::real(value) : Dim(static_cast<std::int64_t>(value)));
+}
+
+Maybe OnnxNode::constant_tensor(Tensor tensor) {
+  return frame_.graph->local(constant_value(std::move(tensor), ""));
+}
+
+Maybe OnnxNode::cast(const Maybe& value, DType dtype) {
+  if (!value.ok() || type_of(value.value()).dtype == dtype) return value;
+  return op(Op::kCast, {value}, {{"dtype", dtype}});
+}
+
+Maybe OnnxNode::reshape(const Maybe& value, Shape shape) {
+  if (!value.ok() || type_of(value.value()).shape == shape) return value;
+  return op(Op::kReshape, {value}, {{"shape", std::move(shape)}});
+}
+
+Maybe OnnxNode::expand(const Maybe& value, Shape shape) {
+  if (!value.ok() || type_of(value.value()).shape == shape) return value;
+  return op(Op::kExpand, {value}, {{"shape", std::move(shape)}});
+}
+
+Maybe OnnxNode::transpose(const Maybe& value, Ints perm) {
+  return op(Op::kTranspose, {value}, {{"perm", std::move(perm)}});
+}
+
+Maybe OnnxNode::slice(const Maybe& value, std::int64_t axis, Dim start, Dim stop) {
+  if (!value.ok()) return value;
+  const Shape shape = type_of(value.value()).shape;
+  if (axis < 0 || axis >= std::ssize(shape)) {
+    return fail(ErrorKind::kIndexOutOfRange, "axis {} is out of range for rank {}", axis, shape.size());
+  }
+  Dims starts(shape.size(), Dim(0));
+  Dims stops(shape);
+  starts[static_cast<std::size_t>(axis)] = start;
+  stops[static_cast<std::size_t>(axis)] = stop;
+  return op(Op::kSlice, {value}, {{"start", starts}, {"stop", stops}, {"step", Ints(shape.size(), 1)}});
+}
+
+Maybe OnnxNode::reduce(Op reduction, const Maybe& value, const Ints& axes, bool keepdim) {
+  return op(reduction, {value}, {{"axes", axes}, {"keepdim", keepdim}});
+}
+
+Maybe OnnxNode::unsqueeze(const Maybe& value, const Ints& axes) {
+  if (!value.ok()) return value;
+  const Shape shape = type_of(value.value()).shape;
+  const std::size_t rank = shape.size() + axes.size();
+  std::vector<bool> added(rank, false);
+  for (const std::int64_t entry : axes) {
+    TW_ASSIGN(const std::int64_t axis, this->axis(entry, rank));
+    if (added[static_cast<std::size_t>(axis)]) return fail(ErrorKind::kInvalidArgument, "axis {} is given twice", axis);
+    added[static_cast<std::size_t>(axis)] = true;
+  }
+  Shape out;
+  std::size_t next = 0;
+  for (const bool is_added : added) out.push_back(is_added ? Dim(1) : shape[next++]);
+  return reshape(value, std::move(out));
+}
+
+ValueRef OnnxNode::result(ValueId value) const {
+  return tensor_value(*frame_.graph, value, type_of(value));
+}
+
+Result<ValueRef> OnnxNode::result(const Maybe& value) const {
+  if (!value.ok()) return Error(value.error());
+  return result(value.value());
+}
+
+Result<Results> OnnxNode::results(std::initializer_list<Maybe> values) const {
+  Results out;
+  for (const Maybe& value : values) {
+    TW_ASSIGN(ValueRef result, this->result(value));
+    out.push_back(std::move(result));
+  }
+  return out;
+}
+
+Dim OnnxNode::fresh_symbol(std::string_view stem) {
+  return importer_.fresh_symbol(stem);
+}
+
+Result<Dim> OnnxNode::late(const Maybe& one_element) {
+  if (!one_element.ok()) return Error(one_element.error());
+  const DType dtype = type_of(one_element.value()).dtype;
+  const Dim symbol = is_float(dtype) ? importer_.fresh_float_symbol("x") : importer_.fresh_symbol("n");
+  TW_ASSIGN(const ValueId wide, cast(one_element, is_float(dtype) ? DType::kF64 : DType::kI64));
+  TW_TRY(ops(Op::kItem, {wide}, {{"symbol", symbol}}));
+  if (!is_float(dtype)) facts().set_range(symbol, {INT64_MIN, INT64_MAX});
+  return symbol;
+}
+
+Status OnnxNode::require(Dim condition, std::string message) {
+  if (condition.constant() && *condition.constant() != 0) return {};
+  if (condition.constant()) return fail(ErrorKind::kInvalidArgument, "{}", message);
+  TW_TRY(ops(Op::kAssert, {}, {{"condition", condition}, {"message", std::move(message)}}));
+  return {};
+}
+
+Region OnnxNode::open_region(const std::vector<TensorType>& inputs) {
+  Region region;
+  region.graph = std::make_unique<Graph>();
+  region.graph->facts = facts();
+  region.scope = std::make_unique<GraphScope>(*region.graph, frame_.graph);
+  for (const TensorType& type : inputs) {
+    const ValueId id = region.graph->add_input(type, "carried");
+    region.inputs.push_back(tensor_value(*region.scope, id, type));
+  }
+  return region;
+}
+
+Result<std::vector<ValueId>> OnnxNode::finish_region(Region& region) {
+  std::vector<ValueId> ids;
+  for (const ValueRef& result : region.results) {
+    TW_ASSIGN(const ValueId id, region.scope->local(result));
+    ids.push_back(id);
+  }
+  region.graph->set_outputs(ids);
+  return ids;
+}
+
+}  // namespace tilewright::onnx

@@ -1,0 +1,62 @@
+// If. A condition that is known imports one branch only, in place. Otherwise both become regions, and a size in which
+// the branches differ is a symbol bound when one of them has run.
+#include "tilewright/frontends/onnx/operators.h"
+
+namespace tilewright::onnx {
+namespace {
+
+Status check_alike(const Graph& yes, const Graph& no) {
+  if (yes.outputs().size() != no.outputs().size()) {
+    return fail(ErrorKind::kInvalidArgument, "the branches have {} and {} results", yes.outputs().size(),
+                no.outputs().size());
+  }
+  for (std::size_t i = 0; i < yes.outputs().size(); ++i) {
+    const TensorType& a = yes.type(yes.outputs()[i]);
+    const TensorType& b = no.type(no.outputs()[i]);
+    if (a.dtype != b.dtype) return fail(ErrorKind::kDTypeMismatch, "result {} of the branches: {} and {}", i, a, b);
+    if (a.shape.size() != b.shape.size()) {
+      return fail(ErrorKind::kUnsupported, "result {} has another rank in each branch: {} and {}", i, a, b);
+    }
+  }
+  return {};
+}
+
+Dims differing_sizes(OnnxNode& n, const Graph& yes, const Graph& no) {
+  Dims late;
+  for (std::size_t i = 0; i < yes.outputs().size(); ++i) {
+    const Shape& a = yes.type(yes.outputs()[i]).shape;
+    const Shape& b = no.type(no.outputs()[i]).shape;
+    for (std::size_t axis = 0; axis < a.size(); ++axis) {
+      if (n.facts().same(a[axis], b[axis]) != Answer::kYes) late.push_back(n.fresh_symbol("n"));
+    }
+  }
+  return late;
+}
+
+}  // namespace
+
+Result<Results> import_if(OnnxNode& n) {
+  if (const HostTensor* known = n.known(0); known != nullptr && known->elements.size() == 1) {
+    if (const auto value = known->elements[0].constant()) {
+      return n.inline_subgraph(*value != 0 ? "then_branch" : "else_branch", {});
+    }
+  }
+  const Maybe condition = n.reshape(n.input(0), {});
+  TW_ASSIGN(const ValueId scalar, Maybe(condition));
+  TW_ASSIGN(Region yes, n.region("then_branch", {}));
+  TW_ASSIGN(Region no, n.region("else_branch", {}));
+  TW_TRY(n.finish_region(yes));
+  TW_TRY(n.finish_region(no));
+  TW_TRY(check_alike(*yes.graph, *no.graph));
+  Dims late = differing_sizes(n, *yes.graph, *no.graph);
+  std::vector<std::unique_ptr<Graph>> regions;
+  regions.push_back(std::move(yes.graph));
+  regions.push_back(std::move(no.graph));
+  TW_ASSIGN(const std::vector<ValueId> values,
+            n.ops(Op::kIf, {scalar}, {{"late", std::move(late)}}, std::move(regions)));
+  Results results;
+  for (const ValueId value : values) results.push_back(n.result(value));
+  return results;
+}
+
+}  // namespace tilewright::onnx

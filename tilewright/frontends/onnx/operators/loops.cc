@@ -1,0 +1,165 @@
+// Loop and Scan. A loop stays a loop, except one that carries sequences, which is unrolled if it makes a known number
+// of trips: a sequence is a list that exists only while the model is imported.
+#include "tilewright/frontends/onnx/loop.h"
+
+#include <algorithm>
+
+#include "tilewright/frontends/onnx/operators.h"
+
+namespace tilewright::onnx {
+namespace {
+
+constexpr std::int64_t kMaxUnrolled = 1024;
+
+bool is_sequence(const ValueRef& value) {
+  return value != nullptr && value->kind != OnnxValue::Kind::kTensor;
+}
+
+std::optional<std::int64_t> constant_of(const ValueRef& value) {
+  const HostTensor* known = value == nullptr ? nullptr : host(*value);
+  if (known == nullptr || known->elements.size() != 1) return std::nullopt;
+  return known->elements[0].constant();
+}
+
+// Trips one after the other; the condition of each must be known.
+Result<Results> unroll(OnnxNode& n, const ValueRef& limit, ValueRef go_on, Results states, std::size_t num_rows) {
+  std::vector<Results> rows(num_rows);
+  const std::optional<std::int64_t> most = limit == nullptr ? kMaxUnrolled + 1 : constant_of(limit);
+  if (!most)
+    return fail(ErrorKind::kUnsupported, "a loop that carries sequences makes a number of trips that is not known");
+  for (std::int64_t trip = 0; trip < *most; ++trip) {
+    const std::optional<std::int64_t> go = go_on == nullptr ? 1 : constant_of(go_on);
+    if (!go || trip > kMaxUnrolled) {
+      return fail(ErrorKind::kUnsupported, "a loop that carries sequences makes a number of trips that is not known");
+    }
+    if (*go == 0) break;
+    std::vector<ValueRef> inputs{host_value({DType::kI64, {}, {Dim(trip)}}), host_value({DType::kBool, {}, {Dim(1)}})};
+    inputs.insert(inputs.end(), states.begin(), states.end());
+    TW_ASSIGN(const Results results, n.inline_subgraph("body", std::move(inputs)));
+    if (results.size() != 1 + states.size() + num_rows) {
+      return fail(ErrorKind::kInvalidArgument, "the body gives {} results", results.size());
+    }
+    go_on = results[0];
+    std::copy_n(results.begin() + 1, states.size(), states.begin());
+    for (std::size_t i = 0; i < num_rows; ++i) rows[i].push_back(results[1 + states.size() + i]);
+  }
+  for (const Results& row : rows) {
+    std::vector<ValueId> parts;
+    for (const ValueRef& part : row) {
+      TW_ASSIGN(const ValueId value, n.unsqueeze(n.local(part), {0}));
+      parts.push_back(value);
+    }
+    if (parts.empty()) return fail(ErrorKind::kUnsupported, "rows of a loop that makes no trip");
+    TW_ASSIGN(ValueRef stacked, n.result(n.op(Op::kConcat, parts, {{"axis", std::int64_t{0}}})));
+    states.push_back(std::move(stacked));
+  }
+  return states;
+}
+
+Results joined(LoopResult result) {
+  Results out = std::move(result.states);
+  out.insert(out.end(), result.rows.begin(), result.rows.end());
+  return out;
+}
+
+struct ScanSpec {
+  std::size_t num_states, num_inputs, num_rows;
+  Ints input_axes, input_directions, output_axes, output_directions;
+};
+
+Result<ScanSpec> read_scan(OnnxNode& n) {
+  const std::int64_t num_inputs = n.integer("num_scan_inputs", 0);
+  const schema::GraphProto* body = n.subgraph("body");
+  if (body == nullptr || num_inputs < 1 || num_inputs > static_cast<std::int64_t>(n.num_inputs())) {
+    return fail(ErrorKind::kInvalidArgument, "a scan over {} of {} inputs", num_inputs, n.num_inputs());
+  }
+  ScanSpec out{};
+  out.num_inputs = static_cast<std::size_t>(num_inputs);
+  out.num_states = n.num_inputs() - out.num_inputs;
+  if (body->output.size() < out.num_states) return fail(ErrorKind::kInvalidArgument, "the body has too few results");
+  out.num_rows = body->output.size() - out.num_states;
+  const auto read = [&](std::string_view name, std::size_t count) {
+    Ints given = n.integers_of(name).value_or(Ints());
+    given.resize(count, 0);
+    return given;
+  };
+  out.input_axes = read("scan_input_axes", out.num_inputs);
+  out.input_directions = read("scan_input_directions", out.num_inputs);
+  out.output_axes = read("scan_output_axes", out.num_rows);
+  out.output_directions = read("scan_output_directions", out.num_rows);
+  return out;
+}
+
+// Rows in the order and at the axis that the scan asks for.
+Maybe arranged(OnnxNode& n, const ValueRef& rows, std::int64_t direction, std::int64_t given_axis) {
+  Maybe value = n.local(rows);
+  if (direction != 0) value = n.op(Op::kFlip, {value}, {{"axes", Ints{0}}});
+  TW_ASSIGN(const std::int64_t axis, n.axis(given_axis, rows->type.shape.size()));
+  if (axis == 0) return value;
+  Ints perm;
+  for (std::int64_t i = 1; i < std::ssize(rows->type.shape); ++i) perm.push_back(i);
+  perm.insert(perm.begin() + axis, 0);
+  return n.transpose(value, std::move(perm));
+}
+
+}  // namespace
+
+Result<Results> import_loop(OnnxNode& n) {
+  const schema::GraphProto* body = n.subgraph("body");
+  if (body == nullptr || n.num_inputs() < 2 || body->output.size() + 1 < n.num_inputs()) {
+    return fail(ErrorKind::kInvalidArgument, "the body does not fit {} inputs", n.num_inputs());
+  }
+  LoopSpec spec;
+  spec.first = n.inputs()[1];
+  spec.states.assign(n.inputs().begin() + 2, n.inputs().end());
+  const std::size_t num_rows = body->output.size() - 1 - spec.states.size();
+  if (std::any_of(spec.states.begin(), spec.states.end(), is_sequence)) {
+    return unroll(n, n.inputs()[0], spec.first, spec.states, num_rows);
+  }
+  if (n.has(0)) {
+    TW_ASSIGN(spec.trips, n.scalar(0));
+  }
+  spec.trip = [&](OnnxNode& inner, const ValueRef& counter, const Results& states, const Results&) -> Result<Trip> {
+    std::vector<ValueRef> inputs{counter, host_value({DType::kBool, {}, {Dim(1)}})};  // in a trip it holds
+    inputs.insert(inputs.end(), states.begin(), states.end());
+    TW_ASSIGN(const Results results, inner.inline_subgraph("body", std::move(inputs)));
+    const auto rows = results.begin() + 1 + static_cast<std::ptrdiff_t>(states.size());
+    return Trip{results[0], Results(results.begin() + 1, rows), Results(rows, results.end())};
+  };
+  TW_ASSIGN(LoopResult result, build_loop(n, spec));
+  return joined(std::move(result));
+}
+
+Result<Results> import_scan(OnnxNode& n) {
+  TW_ASSIGN(const ScanSpec scan, read_scan(n));
+  LoopSpec spec;
+  spec.states.assign(n.inputs().begin(), n.inputs().begin() + static_cast<std::ptrdiff_t>(scan.num_states));
+  for (std::size_t i = 0; i < scan.num_inputs; ++i) {
+    TW_ASSIGN(const TensorType type, n.type(scan.num_states + i));
+    TW_ASSIGN(const std::int64_t axis, n.axis(scan.input_axes[i], type.shape.size()));
+    if (i == 0) spec.trips = type.shape[static_cast<std::size_t>(axis)];
+    Ints perm{axis};
+    for (std::int64_t other = 0; other < std::ssize(type.shape); ++other) {
+      if (other != axis) perm.push_back(other);
+    }
+    Maybe value = n.input(scan.num_states + i);
+    if (axis != 0) value = n.transpose(value, std::move(perm));
+    if (scan.input_directions[i] != 0) value = n.op(Op::kFlip, {value}, {{"axes", Ints{0}}});
+    TW_ASSIGN(ValueRef input, n.result(value));
+    spec.scanned.push_back(std::move(input));
+  }
+  spec.trip = [&](OnnxNode& inner, const ValueRef&, const Results& states, const Results& slices) -> Result<Trip> {
+    std::vector<ValueRef> inputs = states;
+    inputs.insert(inputs.end(), slices.begin(), slices.end());
+    TW_ASSIGN(const Results results, inner.inline_subgraph("body", std::move(inputs)));
+    const auto rows = results.begin() + static_cast<std::ptrdiff_t>(states.size());
+    return Trip{nullptr, Results(results.begin(), rows), Results(rows, results.end())};
+  };
+  TW_ASSIGN(LoopResult result, build_loop(n, spec));
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    TW_ASSIGN(result.rows[i], n.result(arranged(n, result.rows[i], scan.output_directions[i], scan.output_axes[i])));
+  }
+  return joined(std::move(result));
+}
+
+}  // namespace tilewright::onnx

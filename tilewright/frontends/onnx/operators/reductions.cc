@@ -1,0 +1,102 @@
+// Reductions, positions of extremes, running sums. Axes are an attribute in old opsets and an input in new ones.
+#include "tilewright/frontends/onnx/operators.h"
+
+namespace tilewright::onnx {
+namespace {
+
+Ints all_axes(std::size_t rank) {
+  Ints axes;
+  for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+  return axes;
+}
+
+struct Reduction {
+  Ints axes;
+  bool keepdim;
+  bool nothing;  // no axes, and that means no reduction
+};
+
+Result<Reduction> read_reduction(OnnxNode& n, std::size_t rank) {
+  Reduction out{{}, n.integer("keepdims", 1) != 0, false};
+  std::optional<Ints> given = n.integers_of("axes");
+  if (n.has(1)) {
+    TW_ASSIGN(given, n.constant_integers(1));
+  }
+  if (!given || given->empty()) {
+    out.nothing = n.integer("noop_with_empty_axes", 0) != 0;
+    out.axes = all_axes(rank);
+    return out;
+  }
+  TW_ASSIGN(out.axes, n.axes(*given, rank));
+  return out;
+}
+
+// What is done to each element before it is summed.
+Maybe before(OnnxNode& n, std::string_view name, const Maybe& x) {
+  if (name == "ReduceL1") return n.op(Op::kAbs, {x});
+  if (name == "ReduceL2" || name == "ReduceSumSquare") return n.op(Op::kMul, {x, x});
+  return x;
+}
+
+Maybe mean(OnnxNode& n, const Maybe& x, const Reduction& r) {
+  TW_ASSIGN(const ValueId value, Maybe(x));
+  const TensorType type = n.type_of(value);
+  if (is_float(type.dtype)) return n.reduce(Op::kReduceMean, value, r.axes, r.keepdim);
+  Dim count = 1;
+  for (const std::int64_t axis : r.axes) count = count * type.shape[static_cast<std::size_t>(axis)];
+  return n.op(Op::kTruncDiv, {n.reduce(Op::kReduceSum, value, r.axes, r.keepdim), n.number(type.dtype, count)});
+}
+
+Maybe reduced(OnnxNode& n, std::string_view name, const Maybe& x, const Reduction& r, DType dtype) {
+  const auto plain = [&](Op op) { return n.reduce(op, before(n, name, x), r.axes, r.keepdim); };
+  if (name == "ReduceMax") return plain(dtype == DType::kBool ? Op::kReduceAny : Op::kReduceMax);
+  if (name == "ReduceMin") return plain(dtype == DType::kBool ? Op::kReduceAll : Op::kReduceMin);
+  if (name == "ReduceProd") return plain(Op::kReduceProd);
+  if (name == "ReduceMean") return mean(n, x, r);
+  if (name == "ReduceL2")
+    return n.cast(n.op(Op::kSqrt, {n.cast(plain(Op::kReduceSum), is_float(dtype) ? dtype : DType::kF64)}), dtype);
+  if (name == "ReduceLogSum") return n.op(Op::kLog, {plain(Op::kReduceSum)});
+  if (name == "ReduceLogSumExp") return plain(Op::kLogSumExp);
+  return plain(Op::kReduceSum);
+}
+
+}  // namespace
+
+Maybe import_reduce(OnnxNode& n) {
+  TW_ASSIGN(const TensorType type, n.type(0));
+  TW_ASSIGN(const Reduction reduction, read_reduction(n, type.shape.size()));
+  const std::string_view name = n.op_type();
+  if (reduction.nothing) {
+    // Nothing is reduced, but what the operator does to each element remains.
+    const bool is_norm = name == "ReduceL1" || name == "ReduceL2";
+    if (is_norm) return n.op(Op::kAbs, {n.input(0)});
+    if (name == "ReduceLogSum") return n.op(Op::kLog, {n.input(0)});
+    return before(n, name, n.input(0));
+  }
+  const bool needs_float = name == "ReduceLogSum" || name == "ReduceLogSumExp";
+  if (needs_float && !is_float(type.dtype)) {
+    return n.cast(reduced(n, name, n.cast(n.input(0), DType::kF64), reduction, DType::kF64), type.dtype);
+  }
+  return reduced(n, name, n.input(0), reduction, type.dtype);
+}
+
+Maybe import_arg_extreme(OnnxNode& n) {
+  TW_ASSIGN(const TensorType type, n.type(0));
+  TW_ASSIGN(const std::int64_t axis, n.axis(n.integer("axis", 0), type.shape.size()));
+  return n.op(
+      n.op_type() == "ArgMax" ? Op::kArgMax : Op::kArgMin, {n.input(0)},
+      {{"axis", axis}, {"keepdim", n.integer("keepdims", 1) != 0}, {"last", n.integer("select_last_index", 0) != 0}});
+}
+
+Maybe import_cumulative(OnnxNode& n) {
+  TW_ASSIGN(const TensorType type, n.type(0));
+  TW_ASSIGN(const Ints given, n.constant_integers(1));
+  if (given.size() != 1)
+    return fail(ErrorKind::kInvalidArgument, "the axis must be one number: {} given", given.size());
+  TW_ASSIGN(const std::int64_t axis, n.axis(given[0], type.shape.size()));
+  return n.op(
+      n.op_type() == "CumSum" ? Op::kCumSum : Op::kCumProd, {n.input(0)},
+      {{"axis", axis}, {"reverse", n.integer("reverse", 0) != 0}, {"exclusive", n.integer("exclusive", 0) != 0}});
+}
+
+}  // namespace tilewright::onnx
