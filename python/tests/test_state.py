@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
 
 import tilewright
 
@@ -116,3 +118,52 @@ def test_the_old_state_of_a_cache_can_be_returned() -> None:
         assert torch.equal(got[0], want[0])
         assert torch.allclose(got[1], want[1], atol=1e-5)
         assert torch.equal(ours, theirs)
+
+
+def recurrence(h: torch.Tensor, xs: torch.Tensor, w: torch.Tensor, reverse: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    def cell(h: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        h = torch.tanh(h @ w + x)
+        return h, h * 2
+
+    return scan(cell, h, xs, dim=0, reverse=reverse)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_scan_runs_as_one_loop(reverse: bool) -> None:
+    compiled = torch.compile(recurrence, backend="tilewright", dynamic=True, options={"fallback": "error"})
+    w = torch.randn(4, 4)
+    for steps, batch in ((5, 2), (3, 7), (12, 2), (5, 2)):
+        h, xs = torch.randn(batch, 4), torch.randn(steps, batch, 4)
+        last, all_states = compiled(h, xs, w, reverse)
+        states, order = [], range(steps)
+        for i in reversed(order) if reverse else order:
+            h = torch.tanh(h @ w + xs[i])
+            states.append(h * 2)
+        assert torch.allclose(last, h, atol=1e-5)
+        assert torch.allclose(all_states, torch.stack(states[::-1] if reverse else states), atol=1e-5)
+
+
+def test_a_while_loop_keeps_its_state() -> None:
+    def decode(cache: torch.Tensor, row: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        def wants(i: torch.Tensor, cache: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
+            return i < count
+
+        def step(i: torch.Tensor, cache: torch.Tensor, row: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            at = i.reshape(1)
+            return i + 1, cache.index_put((at,), row), torch.sin(row) + cache[0]
+
+        return while_loop(wants, step, (torch.zeros((), dtype=torch.int64), cache, row))  # type: ignore[no-any-return]
+
+    compiled = torch.compile(decode, backend="tilewright", dynamic=True, options={"fallback": "error"})
+    cache, row = torch.randn(400, 64), torch.randn(1, 64)
+    counts = []
+    for steps in (3, 10, 50, 0):
+        count = torch.tensor(steps)
+        results: list[tuple[torch.Tensor, ...]] = []
+        counts.append(written(lambda count=count, results=results: results.append(compiled(cache, row, count))))
+        want, state = cache.clone(), row
+        for i in range(steps):
+            state, want[i] = torch.sin(state) + want[0], state[0]
+        assert torch.allclose(results[0][1], want, atol=1e-5)
+        assert torch.allclose(results[0][2], state, atol=1e-5)
+    assert (counts[2] - counts[1]) / 40 < cache.nbytes / 10

@@ -91,15 +91,27 @@ TEST(InPlace, AReaderOfTheOldStateGetsIt) {
   EXPECT_GE(written_by(R"(
     cache: f32[S, 8]
     new: f32[T, 8]
-    old = slice(cache) start=[6, 0] stop=[7, 8] step=[1, 1]
     next = update_slice(cache, new) start=[5, 0] step=[1, 1]
-    n = neg(old)
-    s = add(next, n)
+    s = sub(next, cache)
     assign(cache, next)
-    return n, s
+    return s
   )",
                        {f32({100, 8}), f32({4, 8}, 2)}, 1e-5),
             2 * all);
+}
+
+TEST(InPlace, AnUpdateWaitsForReadersOfTheOldState) {
+  EXPECT_EQ(written_by(R"(
+    cache: f32[S, 8]
+    new: f32[T, 8]
+    next = update_slice(cache, new) start=[5, 0] step=[1, 1]
+    old = slice(cache) start=[6, 0] stop=[7, 8] step=[1, 1]
+    n = neg(old)
+    assign(cache, next)
+    return n
+  )",
+                       {f32({100, 8}), f32({4, 8}, 2)}),
+            4 * 8 * 4 + 8 * 4);
 }
 
 TEST(InPlace, AnUpdateThatReadsItsBufferIsNotInPlace) {

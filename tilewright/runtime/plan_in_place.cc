@@ -1,6 +1,7 @@
 #include "tilewright/runtime/plan_in_place.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilewright::runtime {
 
@@ -27,9 +28,15 @@ class InPlace {
   void run() {
     const auto updates = [](const Step& step) { return step.kind == StepKind::kKernel && is_update(step.op); };
     if (std::none_of(plan_.steps.begin(), plan_.steps.end(), updates)) return;
-    find_last_reads();
     members_.resize(plan_.values.size());
     for (ValueId id = 0; id < plan_.values.size(); ++id) members_[plan_.values[id].root].push_back(id);
+    find_last_reads();
+    std::vector<char> sunk(plan_.values.size(), 0);
+    for (std::size_t i = 0; i < plan_.steps.size();) {
+      const ValueId result = updates(plan_.steps[i]) ? plan_.steps[i].outputs[0] : 0;
+      const bool first = updates(plan_.steps[i]) && std::exchange(sunk[result], 1) == 0;
+      if (!first || !sink(i)) ++i;
+    }
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       if (updates(plan_.steps[i]) && may_update(i)) mark(plan_.steps[i]);
     }
@@ -48,8 +55,8 @@ class InPlace {
  private:
   // Steps count from 1; views are not reads, their readers are.
   void find_last_reads() {
-    last_read_.resize(plan_.values.size(), 0);
-    seen_by_host_.resize(plan_.values.size(), kAlways);
+    last_read_.assign(plan_.values.size(), 0);
+    seen_by_host_.assign(plan_.values.size(), kAlways);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
       if (step.kind == StepKind::kView) continue;
@@ -89,6 +96,28 @@ class InPlace {
     for (; value != whole; value = producer(value).inputs[0]) {
       if (plan_.values[value].root == value) return false;
     }
+    return true;
+  }
+
+  // Moves an update behind the last reader of what it would write over, if nothing up to there reads its result.
+  bool sink(std::size_t index) {
+    const Step& step = plan_.steps[index];
+    const ValueId root = plan_.values[step.inputs[0]].root, result = step.outputs[0];
+    std::size_t last = 0;  // counts from 1
+    for (const ValueId member : members_[root]) last = std::max(last, last_read_[member]);
+    if (last == kAlways || last <= index + 1) return false;
+    const auto is_result = [&](ValueId value) { return plan_.values[value].root == result; };
+    for (std::size_t i = index + 1; i < last; ++i) {
+      const Step& between = plan_.steps[i];
+      if (between.kind == StepKind::kAssign) return false;
+      if (std::any_of(between.inputs.begin(), between.inputs.end(), is_result)) return false;
+      for (const auto& captures : between.captures) {
+        if (std::any_of(captures.begin(), captures.end(), is_result)) return false;
+      }
+    }
+    const auto begin = plan_.steps.begin() + static_cast<std::ptrdiff_t>(index);
+    std::rotate(begin, begin + 1, plan_.steps.begin() + static_cast<std::ptrdiff_t>(last));
+    find_last_reads();
     return true;
   }
 

@@ -10,6 +10,7 @@ from torch.fx import GraphModule
 
 from .._core import Dim
 from .dims import UnknownExpression, is_symbolic, to_dim
+from .dtypes import TO_LIBRARY
 from .registry import CannotLower, lowers
 
 if TYPE_CHECKING:
@@ -18,12 +19,19 @@ if TYPE_CHECKING:
 higher_order = torch.ops.higher_order
 
 
-def region(c: Lowering, module: GraphModule, carried: Sequence[Value], operands: Sequence[Any]) -> Lowering:
-    """A region whose first placeholders are carried values (inputs) and whose others are operands (captures)."""
+def region(
+    c: Lowering, module: GraphModule, carried: Sequence[Value], operands: Sequence[Any], counts_trips: bool = False
+) -> Lowering:
+    """A region whose first placeholders are carried values (inputs) and whose others are operands (captures).
+
+    A loop that counts its trips passes their number first; torch's regions do not ask for it.
+    """
     from .lowering import Lowering as LoweringType
     from .lowering import Value as ValueType
 
     inner = LoweringType(module, c.host_calls, parent=c)
+    if counts_trips:
+        inner.graph.add_input(TO_LIBRARY[torch.int64], [], "trip")
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
     for index, (node, operand) in enumerate(zip(placeholders, [*carried, *operands], strict=True)):
         if not isinstance(operand, ValueType):
@@ -83,6 +91,22 @@ def _while_loop(
     inputs = [value.id for value in carried]
     results = c.graph.op("while", inputs, {}, [test.graph, step.graph], c.label)
     return [c.wrap(result, value.dtype) for result, value in zip(results, carried, strict=True)]
+
+
+@lowers(higher_order.scan)
+def _scan(
+    c: Lowering, body: GraphModule, carried: Sequence[Any], scanned: Sequence[Any], operands: Sequence[Any] = ()
+) -> list[Value]:
+    """Slices of `scanned` along axis 0 go in, what the body returns behind its carried values is stacked."""
+    from .lowering import Value as ValueType
+
+    inputs = [*carried, *scanned]
+    if not scanned or not all(isinstance(value, ValueType) for value in inputs):
+        raise CannotLower("a scan that carries numbers, or over nothing")
+    step = region(c, body, inputs, operands, counts_trips=True)
+    attrs = {"carried": len(carried), "trips": scanned[0].size(0)}
+    results = c.graph.op("scan", [value.id for value in inputs], attrs, [step.graph], c.label)
+    return [c.wrap(result, value.dtype) for result, value in zip(results, step.results, strict=True)]
 
 
 @lowers(higher_order.with_effects)
