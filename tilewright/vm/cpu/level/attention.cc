@@ -26,8 +26,11 @@ constexpr std::int64_t kPackedBytes = 2 << 20;  // keys and values
 constexpr std::int64_t kQueryBytes = 512 << 10;
 constexpr std::int64_t kOutBytes = 256 << 10;
 constexpr std::int64_t kBiasBytes = 4 << 10;
+constexpr std::int64_t kStateBytes = 4 << 10;
 constexpr std::int64_t kPanelBytes = kMaxKeyTile * kMaxVecs * kVectorBytes;
-static_assert(kScoreBytes + kPackedBytes + kQueryBytes + kOutBytes + kBiasBytes + kPanelBytes <= kPrivateBytes);
+static_assert(kScoreBytes + kPackedBytes + kQueryBytes + kOutBytes + kBiasBytes + kStateBytes + kPanelBytes <=
+              kPrivateBytes);
+static_assert(kMaxRowBlock * static_cast<std::int64_t>(sizeof(SoftmaxRow)) <= kStateBytes);
 static_assert(kMaxDepth * kWidth * 4 <= kPackedBytes && kMaxKeyTile * 4 <= kBiasBytes && kMaxKeyTile % kWidth == 0);
 
 struct Rows {
@@ -65,6 +68,7 @@ class AttentionRun {
   std::int64_t first_value_ = 0, values_;
   std::int64_t bias_row_ = -1, bias_key_ = -1;  // what bias_memory_ holds
   float *scores_, *keys_, *packed_values_ = nullptr, *queries_, *out_memory_, *bias_memory_, *panel_;
+  SoftmaxRow* states_;
 };
 
 char* place(const isa::StreamHead& head, const TaskContext& context, std::int64_t batch, std::int64_t head_index) {
@@ -109,6 +113,7 @@ AttentionRun::AttentionRun(const isa::Inst& inst, const TaskContext& context, co
   out_memory_ = take(kOutBytes);
   bias_memory_ = take(kBiasBytes);
   panel_ = take(kPanelBytes);
+  states_ = reinterpret_cast<SoftmaxRow*>(take(kStateBytes));
 }
 
 void AttentionRun::run() {
@@ -124,7 +129,7 @@ void AttentionRun::run() {
 }
 
 void AttentionRun::run_rows(std::int64_t row, std::int64_t rows) {
-  SoftmaxRow states[kMaxRowBlock];
+  for (std::int64_t r = 0; r < rows; ++r) states_[r] = SoftmaxRow{};
   float* const out = copy_out_ ? out_memory_ : reinterpret_cast<float*>(out_.row(row)) + first_value_;
   const std::int64_t out_row = copy_out_ ? values_ : out_.stride / 4;
   if (f_.depth <= kMaxDepth) widen_queries(row, rows, 0, f_.depth);
@@ -136,7 +141,7 @@ void AttentionRun::run_rows(std::int64_t row, std::int64_t rows) {
       const std::int64_t visible = attended(row + r) - key;
       const std::int64_t count = visible < 0 ? 0 : isa::least(visible, keys);
       const float keep =
-          softmax_step(scores_ + r * score_row_, count, keys, scale_, bias(row + r, key, count), states[r]);
+          softmax_step(scores_ + r * score_row_, count, keys, scale_, bias(row + r, key, count), states_[r]);
       if (key != 0 && keep != 1) scale_row(out + r * out_row, values_, keep);
     }
     multiply_values(rows, key, keys, out, out_row);
@@ -146,7 +151,7 @@ void AttentionRun::run_rows(std::int64_t row, std::int64_t rows) {
     if (last_key == 0) {
       for (std::int64_t i = 0; i < values_; ++i) line[i] = 0;
     }
-    divide_row(line, values_, states[r].sum);
+    divide_row(line, values_, states_[r].sum);
     if (copy_out_)
       narrow_row<float>(out_.row(row + r) + first_value_ * out_size_, out_.dtype, out_size_, line, values_);
   }

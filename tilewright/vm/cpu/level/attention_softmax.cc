@@ -3,32 +3,12 @@
 
 #include "tilewright/vm/cpu/level/math_f32.h"
 #include "tilewright/vm/cpu/level/matmul_vector.h"
+#include "tilewright/vm/cpu/level/row_phases.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 namespace {
 
 constexpr int kStep = kLanes<float>;
-
-TW_INLINE float fold_sum(f32x v) {
-  float lanes[kStep];
-  store<float>(lanes, v);
-#pragma GCC unroll 4
-  for (int half = kStep / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
-}
-TW_INLINE float fold_max(f32x v) {
-  float lanes[kStep];
-  store<float>(lanes, v);
-#pragma GCC unroll 4
-  for (int half = kStep / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-    for (int i = 0; i < half; ++i) lanes[i] = lanes[i] > lanes[i + half] ? lanes[i] : lanes[i + half];
-  }
-  return lanes[0];
-}
 
 void scale_scores(float* scores, std::int64_t count, float scale, const float* bias) {
   for (std::int64_t i = 0; i < count; i += kStep) {
@@ -43,41 +23,53 @@ void scale_scores(float* scores, std::int64_t count, float scale, const float* b
 float softmax_step(float* scores, std::int64_t count, std::int64_t width, float scale, const float* bias,
                    SoftmaxRow& row) {
   constexpr float kInfinity = __builtin_inff();
-  const std::int64_t padded = (count + kStep - 1) / kStep * kStep;
   if (bias != nullptr || !(scale > 0)) {
     scale_scores(scores, count, scale, bias);
     scale = 1;
   }
-  for (std::int64_t i = count; i < padded; ++i) scores[i] = -kInfinity;
+  // The last, partial vector is masked in registers: a wide load of what was stored in pieces waits for the stores.
+  const std::int64_t whole = count / kStep * kStep, padded = (count + kStep - 1) / kStep * kStep;
+  const FirstLanes last(count - whole);
   f32x best = f32(-kInfinity), other = best;
   std::int64_t i = 0;
-  for (; i + 2 * kStep <= padded; i += 2 * kStep) {
+  for (; i + 2 * kStep <= whole; i += 2 * kStep) {
     best = max_or_second(load<float>(scores + i), best);
     other = max_or_second(load<float>(scores + i + kStep), other);
   }
-  if (i < padded) best = max_or_second(load<float>(scores + i), best);
-  const float block_largest = fold_max(max_or_second(other, best)) * scale;
+  if (i < whole) best = max_or_second(load<float>(scores + i), best);
+  if (whole < count) other = max_or_second(last.load(scores + whole, f32(-kInfinity)), other);
+  const float block_largest = max_lanes(max_or_second(other, best)) * scale;
   const float largest = block_largest > row.largest ? block_largest : row.largest;
   const float zero = largest == -kInfinity ? 0 : largest;  // nothing attended yet: the weights are e ** -inf = 0
   f32x sum{}, second{};
   const f32x factor = f32(scale), shift = f32(-zero);
-  for (i = 0; i + 2 * kStep <= padded; i += 2 * kStep) {
-    const f32x a = exp(multiply_add<float>(load<float>(scores + i), factor, shift));
-    const f32x b = exp(multiply_add<float>(load<float>(scores + i + kStep), factor, shift));
+  const auto weight = [&](f32x score) TW_LAMBDA { return exp_of_negative(multiply_add<float>(score, factor, shift)); };
+  for (i = 0; i + 2 * kStep <= whole; i += 2 * kStep) {
+    const f32x a = weight(load<float>(scores + i));
+    const f32x b = weight(load<float>(scores + i + kStep));
     store<float>(scores + i, a);
     store<float>(scores + i + kStep, b);
     sum += a;
     second += b;
   }
-  if (i < padded) {
-    const f32x a = exp(multiply_add<float>(load<float>(scores + i), factor, shift));
+  if (i < whole) {
+    const f32x a = weight(load<float>(scores + i));
     store<float>(scores + i, a);
     sum += a;
   }
+  if (whole < count) {
+    const f32x a = weight(last.load(scores + whole, f32(-kInfinity)));
+    store<float>(scores + whole, a);
+    second += a;
+  }
   for (i = padded; i < width; ++i) scores[i] = 0;
-  const float keep = row.largest == largest ? 1.0f : exp(f32(row.largest - zero))[0];
+  float keep = 0;  // nothing was seen before
+  if (row.largest == largest)
+    keep = 1;
+  else if (row.largest > -kInfinity)
+    keep = exp(f32(row.largest - zero))[0];
   row.largest = largest;
-  row.sum = row.sum * keep + fold_sum(sum + second);
+  row.sum = row.sum * keep + sum_lanes(sum + second);
   return keep;
 }
 
