@@ -43,6 +43,14 @@ class AreaCompiler {
   Status emit_map(const AreaCall& call, Emitter& out);
   Status emit_rows(const AreaCall& call, Emitter& out);
   Status emit_columns(const AreaCall& call, Emitter& out);
+  // What a columns instruction reduces: everything; one part into partials_, or many; partials_.
+  enum class Columns : std::uint8_t { kWhole, kPart, kParts, kOfParts };
+  void emit_column_parts(const AreaCall& call, int first, std::int64_t part, Emitter& out);
+  void write_columns(const AreaCall& call, int reduced, Columns what, std::int64_t first_part, Emitter& out);
+  void write_accumulation(const Area& area, Columns what, std::uint16_t first, std::uint16_t partials);
+  void add_column_results(const Area& area, Columns what, int inner_axis, std::uint16_t partials);
+  std::uint16_t add_partials(Columns what, int reduced, std::int64_t first_part);
+  DType accumulator_dtype(const AreaNode& node, const Area& area) const;
   bool reduces_in_parts(const Area& area, int axis) const;
   std::int64_t emit_parts(const AreaCall& call, int axis, Emitter& out);
   void emit_part_rows(const AreaCall& call, int inner_axis, std::int64_t first, Emitter& out);
