@@ -88,7 +88,14 @@ std::uint16_t StripCoder::add_stream(const StreamSpec& spec) {
 }
 
 void StripCoder::emit(StripOp op, Lane lane, int form, std::uint16_t a, std::uint16_t b) {
-  code_->push_back(isa::strip_word(op, lane, form, a, b));
+  const isa::Word word = isa::strip_word(op, lane, form, a, b);
+  if (code_->size() > begin_) {
+    if (const isa::Word pair = isa::join_pair(code_->back(), word); pair != 0) {
+      code_->back() = pair;
+      return;
+    }
+  }
+  code_->push_back(word);
 }
 
 void StripCoder::count_uses(std::uint16_t node) {
@@ -103,6 +110,7 @@ void StripCoder::count_uses(std::uint16_t node) {
 
 void StripCoder::write(std::span<const Root> roots, std::vector<isa::Word>& code) {
   code_ = &code;
+  begin_ = code.size();
   uses_left_.assign(area_->nodes.size(), 0);
   slot_of_.assign(area_->nodes.size(), -1);
   free_slots_.clear();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "tilewright/compiler/area.h"
+#include "tilewright/isa/strip_facts.h"
 
 namespace tilewright::compiler {
 
@@ -66,6 +67,7 @@ class StripCoder {
 
   const Area* area_ = nullptr;
   std::vector<isa::Word>* code_ = nullptr;
+  std::size_t begin_ = 0;  // of the program in code_
   std::vector<StreamSpec> streams_;
   std::vector<Source> sources_;
   std::vector<std::uint16_t> uses_left_;

@@ -57,11 +57,9 @@ TEST(StripCoder, AResultThatIsReadTwiceGoesToASlot) {
   s2 = buffer 3 f32 inner=4
   s3 = slot f32 inner=4
   phase strip
-    load_f32.f32.unit s0
-    add.f32 s1
+    load_f32_add.f32 s0 s1
     store_f32.f32.unit s3
-    mul.f32 s3
-    store_f32.f32.unit s2
+    mul_store_f32.f32 s3 s2
     end.f32
 )");
 }
@@ -73,8 +71,7 @@ TEST(StripCoder, AProductThatIsAddedIsOneOperation) {
   s2 = buffer 3 f32 inner=4
   s3 = buffer 4 f32 inner=4
   phase strip
-    load_f32.f32.unit s0
-    fma.f32 s1 s2
+    load_f32_fma.f32 s0 s1 s2
     store_f32.f32.unit s3
     end.f32
 )");

@@ -80,6 +80,7 @@ type. Predicates are lane masks: all bits set for true. opcode = number * 32 + l
 | Binary | v = op(v, a) | a is a unit strip; one; reversed: op(a, v); one_reversed |
 | Ternary | v = op(v, a, b) | strips; one_strip: a is one element; strip_one; one: both |
 | Reduce | accumulator a = op(accumulator a, v) | |
+| Pair | its two operations, one after the other, each rounded as alone | bit i: operand i is one element; operands of loads and stores are unit |
 
 Conversions: float to integer truncates; nan and what is out of range give the lowest i64 where the integer has 64 bits, else
 the lowest i32, of which narrower types keep the low bits. Integers narrow by keeping the low bits. f64 and integers reach f16
@@ -128,7 +129,7 @@ std::string cell(std::string_view text) {
 }
 
 void print_strips(std::string& text) {
-  constexpr std::string_view kShapes[] = {"End", "Load", "Store", "Unary", "Binary", "Ternary", "Reduce"};
+  constexpr std::string_view kShapes[] = {"End", "Load", "Store", "Unary", "Binary", "Ternary", "Reduce", "Pair"};
   text += "\n## Strip operations\n\n| number | operation | shape | lanes | meaning |\n|---|---|---|---|---|\n";
   for (const StripInfo& info : all_strips()) {
     text += fmt::format("| {} | {} | {} | {} | {} |\n", static_cast<int>(info.op), info.text,

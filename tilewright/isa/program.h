@@ -211,7 +211,7 @@ struct InstInfo {
   std::string_view name, text, operands, meaning;
   std::vector<FieldInfo> fields;
 };
-enum class StripShape : std::uint8_t { kEnd, kLoad, kStore, kUnary, kBinary, kTernary, kReduce };
+enum class StripShape : std::uint8_t { kEnd, kLoad, kStore, kUnary, kBinary, kTernary, kReduce, kPair };
 struct StripInfo {
   StripOp op;
   std::string_view text;

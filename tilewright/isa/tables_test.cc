@@ -48,5 +48,28 @@ TEST(Tables, OnlyLanesAndFormsOfTheTableExist) {
   EXPECT_FALSE(strip_exists(0xffff));
 }
 
+TEST(StripPairs, JoiningAndSplittingAreInverse) {
+  const Word load = strip_word(StripOp::kLoadF32, Lane::kF32, kUnit, 7),
+             fma = strip_word(StripOp::kFma, Lane::kF32, kStripOne, 9, 300);
+  const Word pair = join_pair(load, fma);
+  EXPECT_EQ(pair, strip_word(StripOp::kLoadF32ThenFma, Lane::kF32, 4, 7, 9, 300));
+  EXPECT_TRUE(strip_exists(pair));
+  EXPECT_EQ(split_pair(pair).first, load);
+  EXPECT_EQ(split_pair(pair).second, fma);
+}
+
+TEST(StripPairs, FormsAndLanesThatNoPairHasStayApart) {
+  const Word add = strip_word(StripOp::kAdd, Lane::kF32, kStripOperand, 1);
+  EXPECT_NE(join_pair(strip_word(StripOp::kLoadF32, Lane::kF32, kUnit, 0), add), 0u);
+  EXPECT_EQ(join_pair(strip_word(StripOp::kLoadF32, Lane::kF32, kStrided, 0), add), 0u);
+  EXPECT_EQ(join_pair(strip_word(StripOp::kLoadF32, Lane::kF32, kOne, 0), add), 0u);
+  EXPECT_EQ(join_pair(strip_word(StripOp::kLoadF32, Lane::kI32, kUnit, 0), add), 0u);
+  EXPECT_EQ(join_pair(strip_word(StripOp::kSub, Lane::kF32, kReversed, 0), strip_word(StripOp::kMul, Lane::kF32, 0, 1)),
+            0u);
+  EXPECT_EQ(join_pair(strip_word(StripOp::kMul, Lane::kF64, 0, 0), strip_word(StripOp::kMul, Lane::kF64, 0, 1)), 0u);
+  EXPECT_EQ(join_pair(add, strip_word(StripOp::kExp, Lane::kF32)), 0u);
+  EXPECT_EQ(join_pair(join_pair(add, add), add), 0u);
+}
+
 }  // namespace
 }  // namespace tilewright::isa

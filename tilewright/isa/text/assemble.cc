@@ -230,13 +230,13 @@ class Assembler {
     const int lane = find_name(kLaneNames, lane_text);
     const int form = find_name(form_names(info->shape), form_text);
     if (lane < 0 || form < 0) return bad("{} has no lane or form '{}'", name, word);
-    Word operands[2] = {};
-    for (int i = 0; i < operands_of(info->shape); ++i) {
-      if (!parse_operand(next_word(rest), operands[i]))
-        return bad("{} needs {} streams", name, operands_of(info->shape));
+    Word operands[3] = {};
+    const int count = kStripFacts[static_cast<std::size_t>(info->op)].operands;
+    for (int i = 0; i < count; ++i) {
+      if (!parse_operand(next_word(rest), operands[i])) return bad("{} needs {} streams", name, count);
     }
     const Word code = strip_word(info->op, static_cast<Lane>(lane), form, static_cast<std::uint16_t>(operands[0]),
-                                 static_cast<std::uint16_t>(operands[1]));
+                                 static_cast<std::uint16_t>(operands[1]), static_cast<std::uint16_t>(operands[2]));
     if (!strip_exists(code)) return bad("{} does not exist in lane {}", name, lane_text);
     phase_words_.push_back(code);
     Word& head = phase_words_[phase_ - 1];

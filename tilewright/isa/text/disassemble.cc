@@ -98,9 +98,10 @@ void print_strip(Text& text, Word word) {
   print(text, "    {}.{}", info.text, kLaneNames[static_cast<std::size_t>(code.lane)]);
   const std::string_view form = form_names(info.shape)[static_cast<std::size_t>(code.form)];
   if (!form.empty()) print(text, ".{}", form);
-  const int operands = operands_of(info.shape);
+  const int operands = kStripFacts[static_cast<std::size_t>(code.op)].operands;
   if (operands > 0) print(text, " s{}", code.a);
   if (operands > 1) print(text, " s{}", code.b);
+  if (operands > 2) print(text, " s{}", code.c);
   print(text, "\n");
 }
 

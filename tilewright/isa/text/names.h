@@ -25,6 +25,7 @@ inline std::span<const std::string_view> form_names(StripShape shape) {
   static constexpr std::string_view kStore[] = {"unit", "strided"};
   static constexpr std::string_view kBinary[] = {"", "one", "reversed", "one_reversed"};
   static constexpr std::string_view kTernary[] = {"", "one_strip", "strip_one", "one"};
+  static constexpr std::string_view kPair[] = {"", "one_1", "one_2", "one_12", "one_3", "one_13", "one_23", "one_123"};
   switch (shape) {
     case StripShape::kLoad:
       return kLoad;
@@ -34,6 +35,8 @@ inline std::span<const std::string_view> form_names(StripShape shape) {
       return kBinary;
     case StripShape::kTernary:
       return kTernary;
+    case StripShape::kPair:
+      return kPair;
     default:
       return kNone;
   }

@@ -93,7 +93,8 @@ bool check_reduce(Verifier& v, const StripContext& context, const StripCode& cod
                   static_cast<Word>(head.inner_stride) >> 32, kind);
 }
 
-bool check_code(Verifier& v, StripContext& context, const StripCode& code) {
+bool check_code(Verifier& v, StripContext& context, Word word) {
+  const StripCode code = decode_strip(word);
   const StripFacts& facts = kStripFacts[static_cast<std::size_t>(code.op)];
   switch (facts.shape) {
     case StripShape::kLoad:
@@ -108,6 +109,10 @@ bool check_code(Verifier& v, StripContext& context, const StripCode& code) {
              check_value(v, context, code.b, code.lane, (code.form & 2) != 0);
     case StripShape::kReduce:
       return check_reduce(v, context, code);
+    case StripShape::kPair: {
+      const StripPair pair = split_pair(word);
+      return check_code(v, context, pair.first) && check_code(v, context, pair.second);
+    }
     default:
       return true;
   }
@@ -124,12 +129,14 @@ bool check_strip_program(Verifier& v, const PhaseHead& phase, StripContext& cont
       return v.reject("strip instruction {}: end is the last one, and only it", i);
     if (i == 0) {
       context.lane_bytes = lane_bytes(code.lane);
-      const StripShape shape = kStripFacts[static_cast<std::size_t>(code.op)].shape;
+      const StripFacts& facts = kStripFacts[static_cast<std::size_t>(code.op)];
+      const bool pair = facts.shape == StripShape::kPair;
+      const StripShape shape = pair ? kStripFacts[static_cast<std::size_t>(facts.first)].shape : facts.shape;
       if (shape != StripShape::kLoad && shape != StripShape::kEnd) return v.reject("strip instruction 0 is not a load");
     }
     if (lane_bytes(code.lane) != context.lane_bytes)
       return v.reject("strip instruction {}: lanes of both widths in one program", i);
-    if (!check_code(v, context, code)) return false;
+    if (!check_code(v, context, word)) return false;
   }
   return true;
 }

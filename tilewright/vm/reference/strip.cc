@@ -6,7 +6,8 @@
 namespace tilewright::vm::reference {
 namespace {
 
-void run_code(Frame& frame, const isa::StripCode& code, const Place& place, bool along_rows, Strip& v) {
+void run_code(Frame& frame, isa::Word word, const Place& place, bool along_rows, Strip& v) {
+  const isa::StripCode code = isa::decode_strip(word);
   switch (isa::kStripFacts[static_cast<std::size_t>(code.op)].shape) {
     case isa::StripShape::kEnd:
       return;
@@ -23,6 +24,11 @@ void run_code(Frame& frame, const isa::StripCode& code, const Place& place, bool
                            v);
     case isa::StripShape::kReduce:
       return reduce(frame, code, place, v);
+    case isa::StripShape::kPair: {
+      const isa::StripPair pair = isa::split_pair(word);
+      run_code(frame, pair.first, place, along_rows, v);
+      return run_code(frame, pair.second, place, along_rows, v);
+    }
   }
 }
 
@@ -48,7 +54,7 @@ void run_strip(Frame& frame, const isa::PhaseHead& phase, const Place& place, st
     }
     Strip v;
     v.count = std::min(kStripElements, count - begin);
-    for (int i = 0; i < phase.words(); ++i) run_code(frame, isa::decode_strip(phase.code()[i]), here, along_rows, v);
+    for (int i = 0; i < phase.words(); ++i) run_code(frame, phase.code()[i], here, along_rows, v);
   }
 }
 

@@ -126,6 +126,7 @@ void fill_operands(StripTables& tables);
 void fill_math(StripTables& tables);
 void fill_lanewise(StripTables& tables);
 void fill_reductions(StripTables& tables);
+void fill_pairs(StripTables& tables);
 
 constexpr std::uint16_t operand_a(Word word) {
   return static_cast<std::uint16_t>(word >> 16);

@@ -7,7 +7,7 @@
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 
-enum class Group { kEnd, kLoads, kStores, kArithmetic, kOperands, kMath, kLanewise, kReductions };
+enum class Group { kEnd, kLoads, kStores, kArithmetic, kOperands, kMath, kLanewise, kReductions, kPairs };
 
 // f32 functions that run on vectors (math_f32.h); their f64 forms run lane by lane in libm.
 consteval bool is_vector_math(StripOp op) {
@@ -77,6 +77,8 @@ consteval Group group_of(StripOp op, isa::StripShape shape, Lane lane) {
       return Group::kReductions;
     case isa::StripShape::kTernary:
       return Group::kOperands;
+    case isa::StripShape::kPair:
+      return Group::kPairs;
     case isa::StripShape::kUnary:
     case isa::StripShape::kBinary:
       break;

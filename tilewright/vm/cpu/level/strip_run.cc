@@ -85,6 +85,7 @@ void fill_strip_tables() {
   fill_math(tables);
   fill_lanewise(tables);
   fill_reductions(tables);
+  fill_pairs(tables);
 }
 
 void run_strip_range(const Word* code, StripRun& run, std::int64_t first, std::int64_t count, Reach reach) {

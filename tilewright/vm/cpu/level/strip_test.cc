@@ -182,6 +182,43 @@ TEST(Strip, TernaryOperationsEqualTheReference) {
   sweep_shape(isa::StripShape::kTernary);
 }
 
+// Operands are streams 1 and 2 in turn, so the third shares its stride with the first.
+bool pair_case(const isa::StripInfo& info, int form, StripCase& c) {
+  const isa::StripFacts& facts = isa::kStripFacts[static_cast<std::size_t>(info.op)];
+  const bool loads = facts.first == StripOp::kLoadF32, stores = facts.second == StripOp::kStoreF32;
+  c = {fmt::format("{} form {}", info.text, form), {}, DType::kF32, DType::kF32, DType::kF32, 4, 4, 4, 4};
+  std::uint16_t operands[3] = {};
+  for (int i = 0, next = 0; i < facts.operands; ++i) {
+    const bool one = (form >> i & 1) != 0, first = loads && i == 0, last = stores && i + 1 == facts.operands;
+    if (one && (first || last)) return false;
+    operands[i] = first ? 0 : last ? 3 : static_cast<std::uint16_t>(1 + next++ % 2);
+    if (first || last) continue;
+    std::int64_t& stride = operands[i] == 1 ? c.operand_a_stride : c.operand_b_stride;
+    if (next == 3 && stride != (one ? 0 : 4)) return false;
+    stride = one ? 0 : 4;
+  }
+  if (!loads) c.code.push_back(isa::strip_word(StripOp::kLoadF32, Lane::kF32, 0, 0));
+  c.code.push_back(isa::strip_word(info.op, Lane::kF32, form, operands[0], operands[1], operands[2]));
+  if (!stores) c.code.push_back(isa::strip_word(StripOp::kStoreF32, Lane::kF32, 0, 3));
+  c.code.push_back(isa::strip_word(StripOp::kEnd, Lane::kF32));
+  return true;
+}
+
+TEST(Strip, PairsEqualTheReference) {
+  int cases = 0;
+  for (const isa::StripInfo& info : isa::all_strips()) {
+    if (info.shape != isa::StripShape::kPair) continue;
+    for (int form = 0; form < 8; ++form) {
+      StripCase c;
+      if (!isa::strip_exists(isa::strip_word(info.op, Lane::kF32, form)) || !pair_case(info, form, c)) continue;
+      ++cases;
+      sweep(c);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(cases, 70);
+}
+
 TEST(Strip, LoadsConvertFromEveryTypeInEveryForm) {
   for (const isa::StripInfo& info : isa::all_strips()) {
     if (info.shape != isa::StripShape::kLoad || info.op == StripOp::kLoadIota) continue;
