@@ -1,5 +1,8 @@
 // while, if and what stands in their regions: state in place, growing state, sizes that only the data gives, replays
 // that end because a size changed. On every machine against the oracle.
+#include <atomic>
+#include <thread>
+
 #include "tilewright/runtime/oracle_testing.h"
 #include "tilewright/runtime/stats.h"
 
@@ -255,6 +258,35 @@ TEST(Loops, AnErrorInATripLeavesTheSessionUsable) {
       EXPECT_EQ(bad.error().message, "all: gather: index 3 is out of range for an axis of size 3");
     }
   }
+}
+
+TEST(Loops, ThreadsShareASession) {
+  auto session = compile(kCollatz, *machines().back());
+  ASSERT_NE(session, nullptr);
+  const std::array<std::int64_t, 5> starts{6, 7, 27, 1, 9};
+  std::vector<std::vector<Tensor>> want;
+  for (const std::int64_t start : starts) {
+    auto got = session->run(std::vector<Tensor>{number(start), floats({2}, {1, 2})});
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    want.push_back(std::move(*got));
+  }
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < 8; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::size_t round = 0; round < 50; ++round) {
+        const std::size_t i = (thread + round / 3) % starts.size();
+        const auto got = session->run(std::vector<Tensor>{number(starts[i]), floats({2}, {1, 2})});
+        const Tensor& expected = want[i][1];
+        if (!got.ok() || (*got)[1].bytes() != expected.bytes() ||
+            std::memcmp((*got)[1].data(), expected.data(), static_cast<std::size_t>(expected.bytes())) != 0) {
+          ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Loops, NothingIsEncodedWhileSizesStay) {
