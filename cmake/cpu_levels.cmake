@@ -9,7 +9,8 @@ function(tw_cpu_levels folder)
     return()
   endif()
   # Conversions between dtypes are plain loops that the compiler vectorises; at -O2 g++ 12 leaves most of them scalar.
-  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/tilewright/${folder}/level/pack_copy.cc PROPERTIES COMPILE_OPTIONS -O3)
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/tilewright/${folder}/level/pack_copy.cc
+                              ${CMAKE_CURRENT_SOURCE_DIR}/tilewright/${folder}/level/dot_copy.cc PROPERTIES COMPILE_OPTIONS -O3)
   set(flags_portable "")
   set(flags_avx2 -march=x86-64-v3 -mtune=znver3)
   set(flags_avx512 -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mtune=znver3 -mprefer-vector-width=512

@@ -1,7 +1,7 @@
 """Vectors stay in registers: disassembles the CPU levels and looks for vector moves to and from the stack.
 
 Checked are the f32 strip handlers that every model uses (they pass eight vectors to each other as arguments; a spill
-makes every step several times slower) and the innermost multiply-add loops of the matmul kernels.
+makes every step several times slower) and the innermost multiply-add loops of the kernels of matrix products (matmul, dot, block_dot).
 """
 
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CHEAP = ("Add", "Sub", "Mul", "Div", "Neg", "Abs", "Sqrt", "Relu")
 STACK = re.compile(r"[xyz]mm\d+.*\(%r[sb]p|\(%r[sb]p.*[xyz]mm\d+")
+MULTIPLY = re.compile(r"vfmadd|vpdpbusd|vdpbf16ps|vpmaddwd")
 JUMP = re.compile(r"\sj\w+\s+([0-9a-f]+) <")
 
 
@@ -33,12 +34,12 @@ def handler_pattern() -> re.Pattern:
 
 
 def hot_loops(lines: list[str]):
-    """Bodies of loops that hold multiply-adds and no other loop."""
+    """Bodies of loops that multiply and add and hold no other loop."""
     at = {line.split(":")[0].strip(): i for i, line in enumerate(lines)}
     loops = [(at[m[1]], i) for i, line in enumerate(lines) if (m := JUMP.search(line)) and at.get(m[1], i) < i]
     for first, last in loops:
         inner = any(first <= a and b < last for a, b in loops)
-        if not inner and any("vfmadd" in line for line in lines[first:last]):
+        if not inner and any(MULTIPLY.search(line) for line in lines[first:last]):
             yield lines[first:last]
 
 

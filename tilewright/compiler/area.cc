@@ -198,16 +198,32 @@ class Lowering {
                                       input(node, 0), input(node, 1), input(node, 2));
       return {};
     }
-    if (node.op == Op::kMatMul) {
-      const DType dtype = region_.type(node.outputs[0]).dtype;
-      area_.lhs = static_cast<std::uint16_t>(area_.nodes[input(node, 0)].index);
-      area_.rhs = static_cast<std::uint16_t>(area_.nodes[input(node, 1)].index);
-      nodes_[node.outputs[0]] = add({.kind = Kind::kTile, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype});
+    if (node.op == Op::kMatMul || node.op == Op::kIntegerMatMul || node.op == Op::kBlockMatMul) {
+      lower_product(node);
       return {};
     }
     if (reduce_kind_of(node.op)) return lower_reduce(node);
     if (row_phase_of(node.op)) return lower_row_op(node);
     return lower_elementwise(node);
+  }
+
+  // The operands are inputs of the region as they lie in memory; the result is the tile that the epilogue reads.
+  void lower_product(const Node& node) {
+    const auto operand = [&](std::size_t i) {
+      return i < node.inputs.size() ? static_cast<std::uint16_t>(area_.nodes[input(node, i)].index) : AreaNode::kNone;
+    };
+    area_.lhs = operand(0);
+    area_.rhs = operand(1);
+    if (node.op == Op::kBlockMatMul) {
+      area_.scales = operand(2);
+      area_.rhs_zero = operand(3);
+      area_.block = node.attrs.integer("block");
+    } else {
+      area_.lhs_zero = operand(2);
+      area_.rhs_zero = operand(3);
+    }
+    const DType dtype = region_.type(node.outputs[0]).dtype;
+    nodes_[node.outputs[0]] = add({.kind = Kind::kTile, .lane = lane_of(dtype, area_.lane_width), .dtype = dtype});
   }
 
   std::uint16_t input(const Node& node, std::size_t i) const { return nodes_.at(node.inputs[i]); }

@@ -54,9 +54,12 @@ struct Area {
   int row_axes = 0;                        // kRows: trailing axes of the domain that form a row
   int reduced_begin = 0, reduced_end = 0;  // kColumns: axes that are reduced
   std::uint16_t lhs = 0, rhs = 0;          // kContraction: the inputs a and b of the matmul
-  std::vector<AreaNode> nodes;             // operands before users
-  std::vector<AreaOutput> outputs;         // in the order of the fused node's results
-  std::vector<DimProgram::Slot> domain;    // sizes of the domain
+  std::uint16_t scales = AreaNode::kNone;  // of a 4-bit weight: the input; rhs_zero may be its zero points
+  std::int64_t block = 0;                  // of a 4-bit weight: elements that share a scale; else 0
+  std::uint16_t lhs_zero = AreaNode::kNone, rhs_zero = AreaNode::kNone;  // of integers: inputs that are zero points
+  std::vector<AreaNode> nodes;                                           // operands before users
+  std::vector<AreaOutput> outputs;                                       // in the order of the fused node's results
+  std::vector<DimProgram::Slot> domain;                                  // sizes of the domain
   std::uint8_t max_level = 0;
 };
 

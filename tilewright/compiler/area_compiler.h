@@ -4,6 +4,7 @@
 
 #include "tilewright/compiler/area.h"
 #include "tilewright/compiler/copy.h"
+#include "tilewright/compiler/kernels.h"
 #include "tilewright/compiler/loop_nest.h"
 #include "tilewright/compiler/row_prologue.h"
 #include "tilewright/compiler/strip_coder.h"
@@ -18,7 +19,8 @@ struct AreaCall {
   std::span<const DimValue> dims;  // values of the program's slots
   const BackendTraits* traits;
   TempMemory temp;
-  std::int64_t packed_panel = 0;  // contraction: the panel width if input rhs is packed
+  std::int64_t packed_panel = 0;                     // contraction: the panel width if input rhs is packed
+  bool packed_scales = false, packed_zeros = false;  // of a 4-bit weight: inputs scales and rhs_zero are packed
 };
 
 // What RowsEmitter keeps per node, and the phases it has written.
@@ -66,9 +68,12 @@ class AreaCompiler {
   void set_input_sources(const AreaCall& call, int inner_axis);
   void write_streams(Emitter& out, int rank) const;
   std::int64_t element_cost(const Area& area) const;
-  // An operand of the contraction in f32: itself, or a copy.
-  View operand(const View& view, const AreaCall& call, Emitter& out) const;
-  void write_epilogue(const AreaCall& call, int n_axis, std::int64_t n);
+  // b of a narrow product, packed by an instruction of its own where tasks would pack it again and again.
+  View packed_once(const View& rhs, const AreaCall& call, Emitter& out);
+  Status emit_block_contraction(const AreaCall& call, Emitter& out);
+  StreamSpec block_operand(const View& operand, PackForm form, bool packed, const AreaCall& call, Emitter& out) const;
+  void add_zero(std::uint16_t input, DType dtype, int nest_view, int n_axis, const AreaCall& call);
+  void write_epilogue(const AreaCall& call, std::uint16_t tile, DType dtype, int n_axis, std::int64_t n);
   // Gives view `nest_view` of node `id` (an input or an iota) contiguous memory from axis `first` on, for operands
   // whose strides an instruction cannot walk. Where an axis before it is broadcast it stays so.
   void materialise(std::uint16_t id, int first, const AreaCall& call, Emitter& out);

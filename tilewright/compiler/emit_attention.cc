@@ -70,35 +70,4 @@ Status emit_attention(const Kernel& kernel, Emitter& out) {
   return {};
 }
 
-std::int64_t packed_count(const View& b, std::int64_t panel) {
-  const std::int64_t n = b.sizes[at(b.rank - 1)], k = b.sizes[at(b.rank - 2)];
-  std::int64_t batch = 1;
-  for (int axis = 0; axis < b.rank - 2; ++axis) batch *= b.sizes[at(axis)];
-  return batch * k * ((n + panel - 1) / panel * panel);
-}
-
-Status emit_pack(const View& b, const View& to, std::int64_t panel, Emitter& out) {
-  const std::int64_t n = b.sizes[at(b.rank - 1)], k = b.sizes[at(b.rank - 2)];
-  const std::int64_t panels = (n + panel - 1) / panel;
-  const int rank = b.rank - 1;
-  std::int64_t batch = 1;
-  std::array<std::int64_t, kMaxTensorRank> from_strides{}, to_strides{};
-  std::int64_t stride = k * panels * panel * byte_size(to.dtype);
-  for (int axis = rank - 2; axis >= 0; --axis) {
-    to_strides[at(axis)] = stride;
-    stride *= b.sizes[at(axis)];
-    batch *= b.sizes[at(axis)];
-  }
-  for (int axis = 0; axis < rank; ++axis) from_strides[at(axis)] = b.strides[at(axis)] * byte_size(b.dtype);
-  if (batch * n * k == 0) return {};
-  out.begin(isa::Opcode::kPack, rank, batch * panels, n);
-  out.field(panel);
-  for (int axis = 0; axis < rank; ++axis) out.dim(b.sizes[at(axis)]);
-  out.stream(isa::Space::kBuffer, b.dtype, b.buffer, b.offset, b.strides[at(rank)] * byte_size(b.dtype),
-             {from_strides.data(), at(rank)});
-  out.stream(isa::Space::kBuffer, to.dtype, to.buffer, to.offset, byte_size(to.dtype), {to_strides.data(), at(rank)});
-  out.end();
-  return {};
-}
-
 }  // namespace tilewright::compiler

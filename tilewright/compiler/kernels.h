@@ -30,8 +30,19 @@ Status emit_conv_transpose(const Kernel& kernel, Emitter& out);
 Status emit_pool(const Kernel& kernel, Emitter& out);  // max_pool, avg_pool
 Status emit_random(const Kernel& kernel, Emitter& out);
 Status emit_matmul(const Kernel& kernel, Emitter& out);
-// Packs view b[batch.., k, n] into panels at `to` (a contiguous view of packed_count(b) elements).
+// What of an operand the panels hold: a matrix [.., k, n] itself; the words of a 4-bit weight u8 [n, blocks, block / 2]
+// as f32 [words, n]; or parameters [n, blocks] of its blocks as f32 [blocks, n].
+enum class PackForm : std::uint8_t { kMatrix, kWords, kColumns };
+// The matrix of panels that an operand stands for, over the same memory.
+View matrix_of(const View& operand, PackForm form);  // kWords: the operand is row-major
+// The dtype that the operand has in memory when it is packed; another one is converted first.
+DType packable_dtype(DType dtype, PackForm form);
+// Packs view b[batch.., k, n] into panels at `to`, a view of the layout that packed_layout gives it.
 Status emit_pack(const View& b, const View& to, std::int64_t panel, Emitter& out);
-std::int64_t packed_count(const View& b, std::int64_t panel);
+// The dtype of the panels that hold b of a dtype: f16 is widened to f32.
+DType packed_dtype(DType dtype);
+// b packed: its sizes, the dtype of panels, and strides that find the panels of a batch. Buffer and offset are 0.
+View packed_layout(const View& b, std::int64_t panel);
+std::int64_t packed_bytes(const View& b, std::int64_t panel);
 
 }  // namespace tilewright::compiler

@@ -105,7 +105,8 @@ enum class Space : std::uint8_t {
   // when
   // the task begins, accumulated at q; the second phase reads them as a kScratch stream. The target does not count.
   kAccumulator,
-  // The f32 block that the tile instruction has just computed: element (row - first row of the task, p - first p of the
+  // The block (f32; of dot on bytes i32) that the tile instruction has just computed: element (row - first row of the
+  // task, p - first p of the
   // task). offset 0, inner_stride 4; where its rows lie is the backend's business, outer strides do not count.
   kTile,
   // No memory: `offset` holds the bits of one element of the dtype, higher bits 0. Only as a one-element operand.

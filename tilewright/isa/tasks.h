@@ -83,6 +83,12 @@ inline Tiling tiling_of(const Inst& inst, const ColumnsFields& f) {
 inline Tiling tiling_of(const Inst& inst, const MatMulFields& f) {
   return row_tiling(inst.dims<MatMulFields>(), inst.rank(), f.m_tile, inst.inner(), f.n_tile, false);
 }
+inline Tiling tiling_of(const Inst& inst, const DotFields& f) {
+  return row_tiling(inst.dims<DotFields>(), inst.rank(), f.m_tile, inst.inner(), f.n_tile, false);
+}
+inline Tiling tiling_of(const Inst& inst, const BlockDotFields& f) {
+  return row_tiling(inst.dims<BlockDotFields>(), inst.rank(), f.m_tile, inst.inner(), f.n_tile, false);
+}
 // Pack: one task per panel of each batch.
 inline Tiling tiling_of(const Inst& inst, const PackFields& f) {
   return {inst.dims<PackFields>(), inst.rank() - 1, 1, 1, inst.inner(), f.panel, false};

@@ -268,7 +268,7 @@ class Fuser {
   bool feeds_operand(const Area& area, std::size_t a, std::size_t b) const {
     if (area.shape.kind != AreaKind::kMatMul) return false;
     return std::any_of(area.nodes.begin(), area.nodes.end(), [&](NodeId id) {
-      if (graph_.node(id).op != Op::kMatMul) return false;
+      if (!is_product(graph_.node(id).op)) return false;
       const auto& inputs = graph_.node(id).inputs;
       return std::any_of(inputs.begin(), inputs.end(), [&](ValueId value) {
         const int from = area_of_value(value);

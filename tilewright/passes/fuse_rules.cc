@@ -66,9 +66,9 @@ AreaShape classify(const Graph& graph, const Node& node) {
   if (node.op == Op::kScalar || node.op == Op::kIota || node.op == Op::kExpand) return {.kind = AreaKind::kFree};
   if (node.op == Op::kCast) return classify_cast(graph, node);
   if (op.op_class == OpClass::kReduce) return classify_reduce(graph, node);
-  if (node.op == Op::kMatMul) {
+  if (is_product(node.op)) {
     const TensorType& type = graph.type(node.outputs[0]);
-    if (!tile_is_f32(type.dtype)) return {};
+    if (node.op != Op::kIntegerMatMul && !tile_is_f32(type.dtype)) return {};
     return {.kind = AreaKind::kMatMul, .width = 4, .domain = type.shape};
   }
   switch (node.op) {

@@ -17,6 +17,12 @@ enum class AreaKind : std::uint8_t {
 };
 std::string_view to_string(AreaKind kind);  // the `kind` attribute of a fused node
 
+// Whether the node is a matrix product that a tile instruction computes with an epilogue; its operands are tensors in
+// memory.
+inline bool is_product(Op op) {
+  return op == Op::kMatMul || op == Op::kIntegerMatMul || op == Op::kBlockMatMul;
+}
+
 struct AreaShape {
   AreaKind kind = AreaKind::kNone;
   int width = 0;             // bytes per lane: 4 or 8; 0: fits either

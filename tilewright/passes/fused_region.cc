@@ -92,7 +92,7 @@ class Outliner {
   void copy(NodeId id) {
     const Node& node = graph_.node(id);
     std::vector<ValueId> inputs;
-    for (ValueId input : node.inputs) inputs.push_back(node.op == Op::kMatMul ? use_operand(input) : use(input));
+    for (ValueId input : node.inputs) inputs.push_back(is_product(node.op) ? use_operand(input) : use(input));
     std::vector<TensorType> types;
     for (ValueId output : node.outputs) types.push_back(graph_.type(output));
     const NodeId copied = region_->add_node(node.op, std::move(inputs), node.attrs, std::move(types), {},

@@ -56,6 +56,7 @@ bool recognise_composites(Graph& graph);
 bool inline_composites(Graph& graph);
 bool sink_reshapes(Graph& graph);
 bool split_reduces(Graph& graph);
+bool widen_products(Graph& graph);
 bool sink_reshapes(Graph& graph);
 bool fuse_areas(Graph& graph, FuseReport* report = nullptr);
 bool remove_dead_nodes(Graph& graph);

@@ -22,6 +22,7 @@ constexpr Pass kPipeline[] = {
     {"recognise_composites", recognise_composites,
      "primitives that spell out a norm, softmax or activation are that composite"},
     {"inline_composites", inline_composites, "a composite without a native kernel is its definition"},
+    {"widen_products", widen_products, "a product of values that were widened for it reads them as they are"},
     {"split_reduces", split_reduces, "a reduction is over adjacent axes and keeps them as size 1"},
     {"sink_reshapes", sink_reshapes,
      "elementwise operations stand before the reshape of a matmul or a reduction, not behind"},

@@ -3,6 +3,7 @@
 //   sqrt(reshape(reduce_sum(x) keepdim=1))       ->  reshape(sqrt(reduce_sum(x) keepdim=1))
 //   gelu(reshape(add(matmul(a, b), bias)))       ->  reshape(gelu(add(matmul(a, b), bias)))
 //   add(reshape(matmul(a, b)), y)                ->  reshape(add(matmul(a, b), reshape(y)))
+#include "tilewright/passes/fuse_rules.h"
 #include "tilewright/passes/pass.h"
 #include "tilewright/passes/pattern.h"
 #include "tilewright/passes/replacements.h"
@@ -63,7 +64,7 @@ class Sink {
     const NodeId producer = graph_.value(value).producer;
     if (producer == kNoNode || depth == 0) return false;
     const Node& node = graph_.node(producer);
-    if (node.op == Op::kMatMul) return true;
+    if (is_product(node.op)) return true;
     if (!is_elementwise(node.op) && node.op != Op::kGelu && node.op != Op::kSilu) return false;
     for (ValueId input : node.inputs) {
       if (graph_.type(input).shape == graph_.type(value).shape && is_matmul_result(input, depth - 1)) return true;

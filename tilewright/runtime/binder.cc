@@ -152,26 +152,20 @@ Status Binder::bind_area(const Step& step, compiler::Emitter& out) {
     panel = traits_.matmul_panel;
     inputs_[area.rhs] = packed_view(plan_.packs[step.pack]);
   }
+  if (step.scale_pack != kNone) inputs_[area.scales] = packed_view(plan_.packs[step.scale_pack]);
+  if (step.zero_pack != kNone) inputs_[area.rhs_zero] = packed_view(plan_.packs[step.zero_pack]);
   const compiler::TempMemory temp{
       kArena, [](void* self, std::int64_t bytes) { return static_cast<Binder*>(self)->allocate_temp(bytes); }, this};
-  return areas_.emit({&area, inputs_, results_, &plan_.dims, dims_, &traits_, temp, panel}, out);
+  return areas_.emit({&area, inputs_, results_, &plan_.dims, dims_, &traits_, temp, panel, step.scale_pack != kNone,
+                      step.zero_pack != kNone},
+                     out);
 }
 
 View Binder::packed_view(const PackPlan& pack) const {
   View view;
   set_sizes(view, pack.value);
-  view.dtype = DType::kF32;
+  view = compiler::packed_layout(compiler::matrix_of(view, pack.form), traits_.matmul_panel);
   view.buffer = pack.buffer;
-  view.offset = 0;
-  const std::int64_t n = view.sizes[at(view.rank - 1)], k = view.sizes[at(view.rank - 2)];
-  const std::int64_t width = traits_.matmul_panel;
-  view.strides[at(view.rank - 1)] = 1;
-  view.strides[at(view.rank - 2)] = width;
-  std::int64_t stride = k * ((n + width - 1) / width * width);
-  for (int axis = view.rank - 3; axis >= 0; --axis) {
-    view.strides[at(axis)] = stride;
-    stride *= view.sizes[at(axis)];
-  }
   return view;
 }
 

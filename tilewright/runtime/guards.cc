@@ -65,6 +65,46 @@ class Collector {
     }
   }
 
+  void matmul(const Node& node) {
+    const Shape &a = shape(node.inputs[0]), &b = shape(node.inputs[1]), &out = shape(node.outputs[0]);
+    add(Kind::kEqual, b[b.size() - 2], a.back());
+    broadcast(a, out, 2);
+    broadcast(b, out, 2);
+    for (std::size_t i = 2; i < node.inputs.size(); ++i) {  // zero points: of rows, of columns
+      Shape large = out;
+      large[out.size() - (i == 2 ? 1 : 2)] = Dim(1);
+      broadcast(shape(node.inputs[i]), large);
+    }
+  }
+
+  // Scales and zero points have one element, one per position of the axis, or one per block of it.
+  void parameters(const Node& node) {
+    const Shape& x = shape(node.inputs[0]);
+    const auto axis = static_cast<std::size_t>(node.attrs.integer("axis"));
+    const Dim block(node.attrs.integer("block"));
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      const Shape& parameter = shape(node.inputs[i]);
+      if (block.constant() != 0) {
+        Shape blocks = x;
+        blocks[axis] = floordiv(x[axis] + block - Dim(1), block);
+        equal(parameter, blocks);
+      } else if (!parameter.empty() && parameter[0].constant() != 1) {
+        add(Kind::kEqual, parameter[0], x[axis]);
+      }
+    }
+  }
+
+  void block_matmul(const Node& node) {
+    const Shape &a = shape(node.inputs[0]), &q = shape(node.inputs[1]);
+    const Dim block(node.attrs.integer("block"));
+    add(Kind::kAtMost, a.back(), q[1] * block);
+    add(Kind::kEqual, q[2], floordiv(block, Dim(2)));
+    equal(shape(node.inputs[2]), {q[0], q[1]});
+    if (node.inputs.size() < 4) return;
+    const bool packed = graph_.type(node.inputs[3]).dtype == DType::kU8;
+    equal(shape(node.inputs[3]), {q[0], packed ? floordiv(q[1] + Dim(1), Dim(2)) : q[1]});
+  }
+
   void attention(const Node& node) {
     const Shape &q = shape(node.inputs[0]), &k = shape(node.inputs[1]), &v = shape(node.inputs[2]);
     add(Kind::kEqual, k[0], q[0]);
@@ -77,13 +117,9 @@ class Collector {
 
   void visit(const Node& node) {
     switch (node.op) {
-      case Op::kMatMul: {
-        const Shape &a = shape(node.inputs[0]), &b = shape(node.inputs[1]), &out = shape(node.outputs[0]);
-        add(Kind::kEqual, b[b.size() - 2], a.back());
-        broadcast(a, out, 2);
-        broadcast(b, out, 2);
-        return;
-      }
+      case Op::kMatMul:
+      case Op::kIntegerMatMul:
+        return matmul(node);
       case Op::kExpand:
         return broadcast(shape(node.inputs[0]), shape(node.outputs[0]));
       case Op::kReshape:
@@ -99,6 +135,11 @@ class Collector {
       }
       case Op::kAttention:
         return attention(node);
+      case Op::kQuantizeLinear:
+      case Op::kDequantizeLinear:
+        return parameters(node);
+      case Op::kBlockMatMul:
+        return block_matmul(node);
       case Op::kConcat:
         for (std::size_t i = 1; i < node.inputs.size(); ++i) {
           for (std::size_t axis = 0; axis < shape(node.inputs[0]).size(); ++axis) {

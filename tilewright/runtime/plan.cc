@@ -155,27 +155,36 @@ class PlanBuilder {
     step.area = static_cast<std::uint32_t>(plan_->areas.size());
     auto area = compiler::lower_area(*node.regions[0], node.attrs.text("kind"), plan_->dims);
     if (!area.ok()) return std::move(area).error().in(step.name);
-    if (area->kind == compiler::Area::Kind::kContraction) step.pack = add_pack(node.inputs[area->rhs]);
+    if (area->kind == compiler::Area::Kind::kContraction) add_packs(node, *area, step);
     plan_->areas.push_back(std::move(area).value());
     return {};
   }
 
+  void add_packs(const Node& node, const compiler::Area& area, Step& step) {
+    using compiler::PackForm;
+    step.pack = add_pack(node.inputs[area.rhs], area.block == 0 ? PackForm::kMatrix : PackForm::kWords);
+    if (area.block == 0) return;
+    step.scale_pack = add_pack(node.inputs[area.scales], PackForm::kColumns);
+    if (area.rhs_zero == compiler::AreaNode::kNone) return;
+    step.zero_pack = add_pack(node.inputs[area.rhs_zero], PackForm::kColumns);
+  }
+
   // The right operand of a matmul that is a view of a weight or constant of fixed size is packed once.
-  std::uint32_t add_pack(ValueId value) {
+  std::uint32_t add_pack(ValueId value, compiler::PackForm form) {
     const ValueId root = plan_->values[value].root;
     const PlanValue& base = plan_->values[root];
     const bool weight = base.origin == Origin::kInput && is_weight(root);
     if (options_.panel == 0 || !(weight || base.origin == Origin::kConstant)) return kNone;
-    const DType dtype = base.dtype;
-    if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) return kNone;
+    const bool half = base.dtype == DType::kF16 || base.dtype == DType::kBF16;
+    if (base.dtype != DType::kF32 && !half && byte_size(base.dtype) != 1) return kNone;
     for (Dim dim : graph_->type(value).shape) {
       if (!dim.constant()) return kNone;
     }
     if (!views_always_fit(value)) return kNone;
     for (std::size_t i = 0; i < plan_->packs.size(); ++i) {
-      if (plan_->packs[i].value == value) return static_cast<std::uint32_t>(i);
+      if (plan_->packs[i].value == value && plan_->packs[i].form == form) return static_cast<std::uint32_t>(i);
     }
-    plan_->packs.push_back({value, root, new_buffer()});
+    plan_->packs.push_back({value, root, new_buffer(), form});
     return static_cast<std::uint32_t>(plan_->packs.size() - 1);
   }
 

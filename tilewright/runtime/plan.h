@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "tilewright/compiler/area.h"
+#include "tilewright/compiler/kernels.h"
 #include "tilewright/graph/graph.h"
 #include "tilewright/runtime/guards.h"
 #include "tilewright/tensor/dim_program.h"
@@ -48,8 +49,9 @@ struct Step {
   Op op;
   std::vector<ValueId> inputs, outputs;
   std::vector<PlanAttr> attrs;
-  std::uint32_t area = kNone;  // kArea: index in areas
-  std::uint32_t pack = kNone;  // contraction: index in packs of its right operand
+  std::uint32_t area = kNone;                           // kArea: index in areas
+  std::uint32_t pack = kNone;                           // contraction: index in packs of its right operand
+  std::uint32_t scale_pack = kNone, zero_pack = kNone;  // of the parameters of a 4-bit weight
   std::vector<std::unique_ptr<Plan>> regions;
   std::vector<std::vector<ValueId>> captures;  // per region: outer values, in the order of its captures
   std::vector<Slot> late;                      // symbols this step binds
@@ -86,6 +88,7 @@ struct PackPlan {
   ValueId value;  // the packed operand [.., k, n], a view of a weight or a constant
   ValueId root;   // the weight input or constant itself
   std::uint32_t buffer;
+  compiler::PackForm form = compiler::PackForm::kMatrix;
 };
 
 struct PlanOutput {

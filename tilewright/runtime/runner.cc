@@ -311,7 +311,7 @@ Status Runner::Call::pack_weights(std::span<const TensorArg> inputs) {
     const bool same =
         held && identity != 0 && known.identity == identity && known.version == version && known.data == data;
     if (!same) {
-      PackKey key{identity, version, data, panel, pack_view(pack)};
+      PackKey key{identity, version, data, panel, pack_view(pack), pack.form};
       auto packed = packed_weight(key, c_.buffers[root.buffer], c_.buffer_bytes[root.buffer], runner_.machine_);
       if (!packed.ok()) return std::move(packed).error();
       known = key;

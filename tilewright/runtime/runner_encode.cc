@@ -31,7 +31,7 @@ Result<std::vector<isa::Program>> Runner::Call::encode(std::span<const TensorArg
   TW_TRY(check_axes(inputs));
   for (const PackPlan& pack : plan_.packs) {
     const std::int64_t panel = runner_.machine_.traits().matmul_panel;
-    c_.buffer_bytes[pack.buffer] = compiler::packed_count(pack_view(pack), panel) * byte_size(DType::kF32);
+    c_.buffer_bytes[pack.buffer] = compiler::packed_bytes(compiler::matrix_of(pack_view(pack), pack.form), panel);
   }
   reset_state();
   for (const std::uint32_t output : plan_.segments[0].outputs_started) TW_TRY(start_output(output));

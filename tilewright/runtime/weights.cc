@@ -46,7 +46,8 @@ PackedWeight::~PackedWeight() {
 
 bool PackKey::operator==(const PackKey& other) const {
   return identity == other.identity && version == other.version && data == other.data && panel == other.panel &&
-         view.dtype == other.view.dtype && view.rank == other.view.rank && view.offset == other.view.offset &&
+         form == other.form && view.dtype == other.view.dtype && view.rank == other.view.rank &&
+         view.offset == other.view.offset &&
          std::equal(view.sizes.begin(), view.sizes.begin() + view.rank, other.view.sizes.begin()) &&
          std::equal(view.strides.begin(), view.strides.begin() + view.rank, other.view.strides.begin());
 }
@@ -61,29 +62,33 @@ Result<std::shared_ptr<const PackedWeight>> packed_weight(const PackKey& key, st
       if (auto held = weak.lock()) return held;
     }
   }
-  const std::int64_t bytes = compiler::packed_count(key.view, key.panel) * byte_size(DType::kF32);
-  auto packed = std::make_shared<PackedWeight>(bytes);
-  if (packed->data == nullptr) return fail(ErrorKind::kOutOfMemory, "a packed weight needs {} bytes", bytes);
   View from = key.view;
   from.buffer = 0;
-  View to = key.view;
-  to.dtype = DType::kF32;
+  const DType wanted = compiler::packable_dtype(from.dtype, key.form);
+  const bool in_rows = key.form == compiler::PackForm::kMatrix || compiler::is_row_major(from);
+  const bool converts = from.dtype != wanted || !in_rows;
+  if (converts) {
+    from.dtype = wanted;
+    from.buffer = 2;
+    from.offset = 0;
+    set_contiguous(from);
+  }
+  const View matrix = compiler::matrix_of(from, key.form);
+  const std::int64_t bytes = compiler::packed_bytes(matrix, key.panel);
+  auto packed = std::make_shared<PackedWeight>(bytes);
+  if (packed->data == nullptr) return fail(ErrorKind::kOutOfMemory, "a packed weight needs {} bytes", bytes);
+  View to = compiler::packed_layout(matrix, key.panel);
   to.buffer = 1;
-  to.offset = 0;
   isa::Program program;
   compiler::Emitter out(program.words);
-  std::vector<float> converted;  // panels are made from f32
-  if (from.dtype != DType::kF32) {
-    View plain = from;
-    plain.dtype = DType::kF32;
-    plain.buffer = 2;
-    plain.offset = 0;
-    set_contiguous(plain);
-    converted.resize(static_cast<std::size_t>(plain.count()));
-    TW_TRY(compiler::emit_copy(from, plain, machine.traits(), out));
-    from = plain;
+  std::vector<float> converted;
+  if (converts) {
+    converted.resize(static_cast<std::size_t>((from.count() * byte_size(wanted) + 3) / 4));
+    View source = key.view;
+    source.buffer = 0;
+    TW_TRY(compiler::emit_copy(source, from, machine.traits(), out));
   }
-  TW_TRY(compiler::emit_pack(from, to, key.panel, out));
+  TW_TRY(compiler::emit_pack(matrix, to, key.panel, out));
   const auto converted_bytes = static_cast<std::int64_t>(converted.size() * sizeof(float));
   program.buffers = {{isa::BufferKind::kInput, base_bytes},
                      {isa::BufferKind::kPacked, bytes},

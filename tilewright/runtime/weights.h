@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "tilewright/compiler/kernels.h"
 #include "tilewright/runtime/arguments.h"
 #include "tilewright/vm/machine.h"
 
@@ -23,6 +24,7 @@ struct PackKey {
   const std::byte* data = nullptr;
   std::int64_t panel = 0;
   View view;  // of the operand over the weight
+  compiler::PackForm form = compiler::PackForm::kMatrix;
   bool operator==(const PackKey& other) const;
 };
 

@@ -54,6 +54,16 @@ std::vector<ValueId> define(Op op, Definition& d) {
       return define_mish(d);
     case Op::kAttention:
       return define_attention(d);
+    case Op::kQuantizeLinear:
+      return define_quantize_linear(d);
+    case Op::kDequantizeLinear:
+      return define_dequantize_linear(d);
+    case Op::kIntegerMatMul:
+      return define_integer_matmul(d);
+    case Op::kIntegerConv:
+      return define_integer_conv(d);
+    case Op::kBlockMatMul:
+      return define_block_matmul(d);
     default:
       break;
   }
@@ -67,6 +77,11 @@ std::vector<ValueId> define_composite(Builder& builder, Op op, std::span<const V
   const Attrs complete = complete_attrs(op, attrs).value();
   Definition definition(builder, inputs, complete);
   return define(op, definition);
+}
+
+ValueId float_zeros(Builder& builder, std::span<const ValueId> inputs, const Attrs& attrs) {
+  Definition definition(builder, inputs, attrs);
+  return define_float_zeros(definition);
 }
 
 ValueId Definition::wide(std::size_t input) {

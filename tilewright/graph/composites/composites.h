@@ -9,5 +9,7 @@ namespace tilewright {
 // Appends the definition of `op` to the builder's graph and returns its results. f16 and bf16 compute in f32.
 std::vector<ValueId> define_composite(Builder& builder, Op op, std::span<const ValueId> inputs, const Attrs& attrs);
 bool is_composite(Op op);
+// The zero points [n, blocks] of a block_matmul as floats of the dtype of a; inputs as of the node.
+ValueId float_zeros(Builder& builder, std::span<const ValueId> inputs, const Attrs& attrs);
 
 }  // namespace tilewright

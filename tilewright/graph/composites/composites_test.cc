@@ -238,6 +238,7 @@ struct SymbolicCase {
   Op op;
   std::vector<Ints> sizes;
   Attrs attrs;
+  std::vector<DType> dtypes = {};  // of the inputs; else all are of the dtype that is tried
 };
 
 std::vector<SymbolicCase> symbolic_cases() {
@@ -260,7 +261,18 @@ std::vector<SymbolicCase> symbolic_cases() {
           {Op::kHardSigmoid, {{7}}, {}},
           {Op::kHardSwish, {{7}}, {}},
           {Op::kMish, {{7}}, {}},
-          {Op::kAttention, {{1, 4, 3, 2}, {1, 2, 5, 2}, {1, 2, 5, 3}, {3, 5}}, {{"scale", Dim(1)}, {"causal", true}}}};
+          {Op::kAttention, {{1, 4, 3, 2}, {1, 2, 5, 2}, {1, 2, 5, 3}, {3, 5}}, {{"scale", Dim(1)}, {"causal", true}}},
+          {Op::kQuantizeLinear, {{2, 5}, {5}}, {{"dtype", DType::kU8}, {"axis", 1}}},
+          {Op::kDequantizeLinear, {{2, 5}, {5}, {5}}, {{"axis", 1}}, {DType::kI8, DType::kF32, DType::kI8}},
+          {Op::kIntegerMatMul, {{2, 3}, {3, 4}, {2, 1}, {4}}, {}, {DType::kU8, DType::kI8, DType::kU8, DType::kI8}},
+          {Op::kIntegerConv,
+           {{1, 2, 5}, {3, 2, 2}, {}, {3}},
+           {{"stride", Ints{1}}, {"low", Dims{1}}, {"high", Dims{0}}, {"dilation", Ints{1}}},
+           {DType::kU8, DType::kI8, DType::kU8, DType::kI8}},
+          {Op::kBlockMatMul,
+           {{2, 40}, {3, 3, 8}, {3, 3}, {3, 2}},
+           {{"block", 16}},
+           {DType::kF32, DType::kU8, DType::kF32, DType::kU8}}};
 }
 
 TEST(Composite, EveryCompositeIsTried) {
@@ -282,11 +294,11 @@ TEST(Composite, DefinitionsHoldForSymbolicSizes) {
       std::vector<ValueId> values;
       std::vector<Tensor> inputs;
       for (const Ints& sizes : one.sizes) {
-        TensorType type{dtype, {}};
+        TensorType type{one.dtypes.empty() ? dtype : one.dtypes[values.size()], {}};
         for (std::size_t i = 0; i < sizes.size(); ++i)
           type.shape.push_back(Dim::symbol(fmt::format("d{}_{}", values.size(), i)));
         values.push_back(graph.add_input(type, "x"));
-        inputs.push_back(tensor(dtype, sizes, wave(product(sizes), static_cast<double>(values.size()))));
+        inputs.push_back(tensor(type.dtype, sizes, wave(product(sizes), static_cast<double>(values.size()))));
       }
       Builder builder(graph);
       graph.set_outputs(define_composite(builder, one.op, values, one.attrs));
@@ -294,7 +306,7 @@ TEST(Composite, DefinitionsHoldForSymbolicSizes) {
       EXPECT_TRUE(status.ok()) << status.error().message << print(graph);
       const Tensor expected = run_op(one.op, inputs, one.attrs);
       const Tensor actual = checked(eval(graph, inputs))[0];
-      EXPECT_EQ(actual.dtype(), dtype);
+      EXPECT_EQ(actual.dtype(), expected.dtype());
       EXPECT_EQ(sizes_of(actual), sizes_of(expected));
       expect_numbers(actual, numbers(expected));
       const auto reread = parse_graph(print(graph));

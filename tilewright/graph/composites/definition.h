@@ -76,5 +76,11 @@ std::vector<ValueId> define_hard_sigmoid(Definition& d);
 std::vector<ValueId> define_hard_swish(Definition& d);
 std::vector<ValueId> define_mish(Definition& d);
 std::vector<ValueId> define_attention(Definition& d);
+std::vector<ValueId> define_quantize_linear(Definition& d);
+std::vector<ValueId> define_dequantize_linear(Definition& d);
+std::vector<ValueId> define_integer_matmul(Definition& d);
+std::vector<ValueId> define_integer_conv(Definition& d);
+std::vector<ValueId> define_block_matmul(Definition& d);
+ValueId define_float_zeros(Definition& d);  // of a block_matmul: its zeros [n, blocks], unpacked
 
 }  // namespace tilewright

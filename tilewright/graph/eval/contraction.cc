@@ -141,7 +141,8 @@ Results eval_matmul(const EvalCall& call) {
     for (std::int64_t i = 0; i < batch; ++i) {
       multiply(left_elements.data() + i * m * k, right_elements.data() + i * k * n, out.data() + i * m * n, m, n, k);
     }
-    return std::vector<Tensor>{store(a.dtype(), sizes, out)};
+    const bool half = a.dtype() == DType::kF16 || a.dtype() == DType::kBF16;
+    return std::vector<Tensor>{store(half && call.attrs.flag("wide") ? DType::kF32 : a.dtype(), sizes, out)};
   });
 }
 

@@ -85,7 +85,9 @@ Result<Types> infer_matmul(const InferInput& in) {
   if (!batch.ok()) {
     return fail(ErrorKind::kShapeMismatch, "batch dimensions do not broadcast: {}", types_text(in.types));
   }
-  TensorType out{a.dtype, std::move(*batch)};
+  const bool half = a.dtype == DType::kF16 || a.dtype == DType::kBF16;
+  const bool wide = in.op == Op::kMatMul && half && in.attrs.flag("wide");
+  TensorType out{wide ? DType::kF32 : a.dtype, std::move(*batch)};
   out.shape.push_back(m);
   out.shape.push_back(n);
   return Types{std::move(out)};

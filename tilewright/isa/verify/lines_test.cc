@@ -142,5 +142,32 @@ matmul tasks=1 inner=4 dims=[2] k=3 m_tile=2 n_tile=4 k_block=384 panel=0
       });
 }
 
+TEST(VerifyLines, Dot) {
+  expect_rejected(
+      R"(program scratch=0
+buffer 0 input 6
+buffer 1 packed 32
+buffer 2 output 32
+buffer 3 input 2
+dot tasks=1 inner=4 dims=[2] k=3 m_tile=2 n_tile=4 k_block=384 panel=4
+  s0 = buffer 0 u8 inner=1 strides=[3]
+  s1 = buffer 1 i8 inner=1 strides=[0]
+  s2 = buffer 2 i32 inner=4 strides=[16]
+  s3 = buffer 3 u8 inner=0 strides=[1]
+  s4 = literal i8 bits=0x80 inner=0 strides=[0]
+)",
+      {
+          {"s0 = buffer 0 u8", "s0 = buffer 0 f32", "instruction 0 (dot): f32 times i8, bytes or bf16 are needed"},
+          {"buffer 1 packed 32", "buffer 1 packed 31",
+           "instruction 0 (dot): stream 1: touches bytes 0 to 0+32 of buffer 1, which has 31"},
+          {"buffer 3 input 2", "buffer 3 input 1",
+           "instruction 0 (dot): stream 3: touches bytes 0 to 1+1 of buffer 3, which has 1"},
+          {"bits=0x80", "bits=0x180", "instruction 0 (dot): stream 4: the literal 0x180 is no zero point of i8"},
+          {"buffer 3 u8", "buffer 3 i8", "instruction 0 (dot): stream 3 is not u8 in a buffer"},
+          {"s2 = buffer 2 i32", "s2 = buffer 2 f32", "instruction 0 (dot): stream 2 is not i32 in a buffer"},
+          {"k_block=384", "k_block=2", "instruction 0 (dot): k_block 2 is neither a multiple of 4 nor all of 3"},
+      });
+}
+
 }  // namespace
 }  // namespace tilewright::isa

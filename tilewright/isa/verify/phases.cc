@@ -35,9 +35,10 @@ bool check_reach(Verifier& v, const StripContext& context, int stream, Reach rea
       }
       return true;
     case Space::kTile:
-      if (!context.rules.tile_readable || reach != Reach::kUnit || head.dtype() != DType::kF32 ||
+      if (!context.rules.tile_readable || reach != Reach::kUnit || head.dtype() != context.rules.tile ||
           head.inner_stride != 4 || head.offset != 0) {
-        return v.reject("stream {}: a tile is the unit f32 block of an epilogue, from offset 0", stream);
+        return v.reject("stream {}: a tile is the unit {} block of an epilogue, from offset 0", stream,
+                        to_string(context.rules.tile));
       }
       return true;
     case Space::kLiteral:

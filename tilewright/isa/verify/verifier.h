@@ -27,6 +27,7 @@ struct Access {
 struct PhaseRules {
   std::int64_t accumulator_bytes = -1;  // -1: one strip each, with a target (rows); else the size of each (columns)
   bool tile_readable = false;           // there is a computed block (kTile)
+  DType tile = DType::kF32;             // its elements
 };
 
 // Bytes of a buffer that a stream may touch: [low, high), a hull.

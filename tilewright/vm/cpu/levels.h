@@ -62,6 +62,7 @@ struct StripRun {
 
 struct LevelTable {
   const char* name;
+  bool variant;                       // all but a few handlers are those of the level before it
   std::int64_t vector_floats;         // 4-byte lanes of a vector; a strip is eight vectors
   std::int64_t matmul_rows;           // of the micro-kernel
   std::int64_t matmul_panel;          // columns of the micro-kernel = width of a packed panel
@@ -75,7 +76,8 @@ const LevelTable& level_table();
 #if defined(__x86_64__)
 namespace avx2 {
 const LevelTable& level_table();
-}
+const LevelTable& vnni_level_table();  // the same handlers, but dots of bytes by the VNNI instruction
+}  // namespace avx2
 namespace avx512 {
 const LevelTable& level_table();
 }

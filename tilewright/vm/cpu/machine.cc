@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "tilewright/isa/layout.h"
+#include "tilewright/isa/panels.h"
 #include "tilewright/vm/cpu/machine_levels.h"
 #include "tilewright/vm/cpu/machine_scratch.h"
 #include "tilewright/vm/cpu/pool.h"
@@ -78,11 +79,18 @@ std::int64_t estimate_microseconds(const isa::Inst& inst, const BackendTraits& t
   for (int d = 0; d < at.rank; ++d) elements *= static_cast<double>(at.dims()[d]);
   const auto flops_per_us = static_cast<double>(traits.flops_per_us);
   double time = elements * static_cast<double>(4 + (at.end() - at.phases())) / kElementWordsPerMicrosecond;
-  if (inst.opcode() == isa::Opcode::kMatMul) {
-    const auto k = static_cast<double>(inst.fields<isa::MatMulFields>().k);
+  if (inst.opcode() == isa::Opcode::kMatMul || inst.opcode() == isa::Opcode::kDot) {
+    // Narrow elements come in words: as many bytes and multiplications as a sum over words.
+    const std::int64_t length =
+        inst.opcode() == isa::Opcode::kMatMul
+            ? inst.fields<isa::MatMulFields>().k
+            : inst.fields<isa::DotFields>().k / isa::group_of(inst.stream<isa::DotFields>(0).dtype());
+    const auto k = static_cast<double>(length);
     const auto rows = static_cast<double>(at.rank == 0 ? 1 : at.dims()[at.rank - 1]);
     time += std::max(2 * elements * k / flops_per_us,
                      4 * elements * k / std::max(rows, 1.0) / static_cast<double>(traits.bytes_per_us));
+  } else if (inst.opcode() == isa::Opcode::kBlockDot) {
+    time += 3 * elements * static_cast<double>(inst.fields<isa::BlockDotFields>().k) / flops_per_us;
   } else if (inst.opcode() == isa::Opcode::kAttention) {
     const auto& f = inst.fields<isa::AttentionFields>();
     const double scores =
@@ -194,7 +202,9 @@ Result<std::unique_ptr<Machine>> make_cpu_machine(const CpuOptions& options) {
 std::span<const std::string_view> cpu_levels() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> list;
-    for (const cpu::LevelTable* level : cpu::available_levels()) list.emplace_back(level->name);
+    for (const cpu::LevelTable* level : cpu::available_levels()) {
+      if (!level->variant) list.emplace_back(level->name);
+    }
     return list;
   }();
   return names;

@@ -1,6 +1,10 @@
 // Processor features by CPUID, which also says whether the system saves the wide registers, and cache sizes from sysfs.
 #include "tilewright/vm/cpu/machine_levels.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +18,11 @@ namespace {
 bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
+}
+// AVX-VNNI, which is not AVX512-VNNI: leaf 7, sub-leaf 1.
+bool has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1u) != 0;
 }
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -65,12 +74,13 @@ Rates rates_of(const LevelTable& level) {
 
 std::span<const LevelTable* const> available_levels() {
   struct List {
-    const LevelTable* tables[3] = {&portable::level_table()};
+    const LevelTable* tables[4] = {&portable::level_table()};
     std::size_t count = 1;
     List() {
 #if defined(__x86_64__)
       __builtin_cpu_init();
       if (has_avx2()) tables[count++] = &avx2::level_table();
+      if (has_avx_vnni()) tables[count++] = &avx2::vnni_level_table();
       if (has_avx512()) tables[count++] = &avx512::level_table();
 #endif
     }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tilewright/isa/scalar_semantics.h"
+#include "tilewright/vm/reference/element.h"
 #include "tilewright/vm/reference/strip.h"
 
 namespace tilewright::vm::reference {
@@ -19,9 +20,14 @@ Elements row_of(const Frame& frame, int stream, std::int64_t batch, std::int64_t
   return elements(frame, stream, {index}, false);
 }
 
+double real_at(const Frame& frame, int stream, const Elements& row, std::int64_t i) {
+  return read_real(row.first + i * row.step, frame.at.stream(stream).dtype());
+}
+
 // 0 where the query attends, -inf where it does not, or the float added to the score.
 double mask_at(const Frame& frame, const Elements& mask, std::int64_t key) {
-  if (frame.at.stream(4).dtype() == DType::kF32) return mask.get<float>(key);
+  const DType dtype = frame.at.stream(4).dtype();
+  if (dtype != DType::kBool) return read_real(mask.first + key * mask.step, dtype);
   return mask.get<std::uint8_t>(key) != 0 ? 0 : -std::numeric_limits<double>::infinity();
 }
 
@@ -35,7 +41,7 @@ void attend(const Frame& frame, const isa::AttentionFields& f, std::int64_t inne
   for (std::int64_t t = 0; t < keys; ++t) {
     const Elements k = row_of(frame, 1, query.batch, kv_head, t);
     double score = 0;
-    for (std::int64_t d = 0; d < f.depth; ++d) score += double{q.get<float>(d)} * double{k.get<float>(d)};
+    for (std::int64_t d = 0; d < f.depth; ++d) score += real_at(frame, 0, q, d) * real_at(frame, 1, k, d);
     score *= scale;
     if (frame.at.streams == 5) score += mask_at(frame, row_of(frame, 4, query.batch, query.head, query.row), t);
     weights[static_cast<std::size_t>(t)] = score;
@@ -48,10 +54,12 @@ void attend(const Frame& frame, const isa::AttentionFields& f, std::int64_t inne
   for (std::int64_t t = 0; t < keys && attends; ++t) {
     const Elements v = row_of(frame, 2, query.batch, kv_head, t);
     const double weight = weights[static_cast<std::size_t>(t)] / sum;
-    for (std::int64_t e = 0; e < inner; ++e) out[static_cast<std::size_t>(e)] += weight * double{v.get<float>(e)};
+    for (std::int64_t e = 0; e < inner; ++e) out[static_cast<std::size_t>(e)] += weight * real_at(frame, 2, v, e);
   }
   const Elements to = row_of(frame, 3, query.batch, query.head, query.row);
-  for (std::int64_t e = 0; e < inner; ++e) to.set(e, static_cast<float>(out[static_cast<std::size_t>(e)]));
+  for (std::int64_t e = 0; e < inner; ++e) {
+    write_real(to.first + e * to.step, frame.at.stream(3).dtype(), out[static_cast<std::size_t>(e)]);
+  }
 }
 
 }  // namespace

@@ -116,7 +116,8 @@ bool ends_soon(const isa::Program& program) {
     double work = 1.0 + static_cast<double>(isa::Inst(layout.words).inner());
     for (int d = 0; d < layout.rank; ++d) work *= 1.0 + static_cast<double>(layout.dims()[d]);
     const isa::Opcode opcode = isa::Inst(layout.words).opcode();
-    if (opcode == isa::Opcode::kMatMul) work *= 1.0 + static_cast<double>(layout.field(0));
+    if (opcode == isa::Opcode::kMatMul || opcode == isa::Opcode::kDot)
+      work *= 1.0 + static_cast<double>(layout.field(0));
     if (opcode == isa::Opcode::kPack) work *= static_cast<double>(layout.field(0));
     if (opcode == isa::Opcode::kAttention)
       work *= (1.0 + static_cast<double>(layout.field(1))) * (1.0 + static_cast<double>(layout.field(2)));

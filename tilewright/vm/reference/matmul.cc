@@ -12,13 +12,8 @@ struct Operands {
   const std::byte* b;
   std::int64_t a_row, a_k, b_k, b_n;  // bytes
   std::int64_t k, panel;
+  DType a_dtype, b_dtype;
 };
-
-float float_at(const std::byte* at) {
-  float value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 float dot(const Operands& o, std::int64_t row, std::int64_t column) {
   double sum = 0;
@@ -26,7 +21,7 @@ float dot(const Operands& o, std::int64_t row, std::int64_t column) {
   for (std::int64_t k = 0; k < o.k; ++k) {
     const std::int64_t b =
         o.panel == 0 ? k * o.b_k + column * o.b_n : ((column / o.panel * o.k + k) * o.panel + column % o.panel) * 4;
-    sum += double{float_at(a + k * o.a_k)} * double{float_at(o.b + b)};
+    sum += read_real(a + k * o.a_k, o.a_dtype) * read_real(o.b + b, o.b_dtype);
   }
   return static_cast<float>(sum);
 }
@@ -72,9 +67,11 @@ Status exec_MatMul(const Memory& memory, const isa::Inst& inst) {
                             b.strides()[last],
                             b.inner_stride,
                             fields.k,
-                            fields.panel};
+                            fields.panel,
+                            a.dtype(),
+                            b.dtype()};
     const std::int64_t width = task.inner_end - task.inner_begin;
-    if (a.dtype() != DType::kF32) {
+    if (!epilogue && at.stream(2).dtype() != DType::kF32) {
       for (std::int64_t row = task.row_begin; row < task.row_end; ++row) {
         task.index[last] = row;
         for (std::int64_t n = task.inner_begin; n < task.inner_end; ++n) {

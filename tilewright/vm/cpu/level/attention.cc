@@ -163,7 +163,7 @@ const float* AttentionRun::bias(std::int64_t row, std::int64_t key, std::int64_t
   const std::int64_t row_stride = mask_->strides()[2], step = mask_->inner_stride;
   const char* from = mask_address_ + row * row_stride + key * step;
   const bool is_bool = mask_->dtype() == DType::kBool;
-  if (!is_bool && step == 4) return reinterpret_cast<const float*>(from);
+  if (mask_->dtype() == DType::kF32 && step == 4) return reinterpret_cast<const float*>(from);
   if (row_stride == 0 && f_.causal == 0 && bias_row_ >= 0 && bias_key_ == key) return bias_memory_;
   bias_row_ = row;
   bias_key_ = key;

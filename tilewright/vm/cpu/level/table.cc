@@ -8,6 +8,12 @@ namespace {
 #define TW_TEXT_(name) #name
 #define TW_TEXT(name) TW_TEXT_(name)
 
+#if defined(TW_LEVEL_AVX2)
+}  // namespace
+void exec_DotOfVnni(const isa::Inst& inst, const TaskContext& context, std::int64_t task);  // dot.cc
+namespace {
+#endif
+
 consteval LevelTable make_table() {
   LevelTable table{};
   table.name = TW_TEXT(TW_LEVEL);
@@ -27,6 +33,17 @@ consteval LevelTable make_table() {
 
 constinit const LevelTable kTable = make_table();
 
+#if defined(TW_LEVEL_AVX2)
+consteval LevelTable make_vnni_table() {
+  LevelTable table = make_table();
+  table.name = "avx2_vnni";
+  table.variant = true;
+  table.handlers[static_cast<int>(isa::Opcode::kDot)] = exec_DotOfVnni;
+  return table;
+}
+constinit const LevelTable kVnniTable = make_vnni_table();
+#endif
+
 }  // namespace
 
 const LevelTable& level_table() {
@@ -34,5 +51,12 @@ const LevelTable& level_table() {
   (void)filled;
   return kTable;
 }
+
+#if defined(TW_LEVEL_AVX2)
+const LevelTable& vnni_level_table() {
+  level_table();
+  return kVnniTable;
+}
+#endif
 
 }  // namespace tilewright::vm::cpu::TW_LEVEL
