@@ -31,7 +31,7 @@ def _vector_product(c: Lowering, a: Value, b: Value) -> Value:
 @lowers("addmm", "baddbmm")
 def _addmm(c: Lowering, bias: Value, a: Value, b: Value, *, beta: Any = 1, alpha: Any = 1) -> Value:
     wide = torch.float32 if a.dtype in HALVES else a.dtype  # so that the sum is rounded once, as in torch
-    product = c.op("matmul", c.cast(a, wide), c.cast(b, wide))
+    product = c.op("matmul", a, b, dtype=wide, wide=a.dtype in HALVES)
     if alpha != 1:
         product = c.op("mul", product, c.scalar(alpha, wide))
     if beta == 0:

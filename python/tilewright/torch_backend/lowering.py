@@ -21,7 +21,7 @@ from .._core import Dim
 from .dims import UnknownExpression, is_symbolic, to_dim, to_number, to_shape
 from .dtypes import HALVES, TO_LIBRARY, number_dtype, result_dtype
 from .host_calls import HostCalls
-from .registry import LOWERINGS, CannotLower, load_families
+from .registry import CannotLower, find_lowering, load_families
 
 
 class NotRepresentable(Exception):
@@ -265,7 +265,7 @@ class Lowering:
         return self.constant(owner) if isinstance(owner, torch.Tensor) else owner
 
     def lowered_or_hosted(self, node: Node) -> Any:
-        function = LOWERINGS.get(node.target)
+        function = find_lowering(node.target)
         reason = "no lowering"
         if function is not None:
             try:

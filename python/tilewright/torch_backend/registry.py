@@ -12,7 +12,18 @@ from typing import Any
 
 LoweringFunction = Callable[..., Any]
 LOWERINGS: dict[Any, LoweringFunction] = {}
-FAMILIES = ("elementwise", "create", "reduce", "order", "movement", "indexing", "contraction", "norm", "control")
+FAMILIES = (
+    "elementwise",
+    "create",
+    "reduce",
+    "order",
+    "movement",
+    "indexing",
+    "contraction",
+    "norm",
+    "control",
+    "quantised",
+)
 
 
 class CannotLower(Exception):
@@ -20,16 +31,26 @@ class CannotLower(Exception):
 
 
 def lowers(*targets: Any) -> Callable[[LoweringFunction], LoweringFunction]:
-    """Registers a lowering for ATen overloads, given as objects or as names like "add.Tensor"."""
+    """Registers a lowering for ATen overloads, given as objects or as names like "add.Tensor".
+
+    A name with "::" is that of an op of another library, which may not be loaded yet.
+    """
 
     def register(function: LoweringFunction) -> LoweringFunction:
         for target in targets:
-            overload = find_overload(target) if isinstance(target, str) else target
+            named = isinstance(target, str) and "::" not in target
+            overload = find_overload(target) if named else target
             if overload is not None:
                 LOWERINGS[overload] = function
         return function
 
     return register
+
+
+def find_lowering(target: Any) -> LoweringFunction | None:
+    """The lowering of an overload: its own, or the one registered for its name."""
+    function = LOWERINGS.get(target)
+    return LOWERINGS.get(target.name()) if function is None and hasattr(target, "name") else function
 
 
 def find_overload(name: str) -> Any:
