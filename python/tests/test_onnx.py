@@ -135,3 +135,36 @@ def test_backend_runs_a_node():
     node = helper.make_node("Add", ["a", "b"], ["c"])
     (c,) = onnx_backend.run_node(node, [np.float32([1, 2]), np.float32([3])])
     assert c.tolist() == [4, 5]
+
+
+def test_a_slice_of_a_padded_value_with_pads_and_end_from_inputs():
+    text = """
+    <ir_version: 10, opset_import: ["" : 18]>
+    g (float[N] x, int64[2] pads, int64[1] end) => (float[M] y)
+    {
+      padded = Pad(x, pads)
+      zero = Constant<value = int64[1] {0}>()
+      y = Slice(padded, zero, end)
+    }
+    """
+    calls = [
+        {"x": random(size), "pads": np.array(pads), "end": np.array([end])}
+        for size, pads, end in ((5, [1, 2], 4), (3, [0, 0], -1), (1, [2, 1], 99))
+    ]
+    against_onnxruntime(parser.parse_model(text), *calls)
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_a_loss_leaves_ignored_targets_out(reduction):
+    text = f"""
+    <ir_version: 10, opset_import: ["" : 18]>
+    g (float[B, 4] x, int64[B] t) => (float[..] loss, float[..] logs)
+    {{
+      loss, logs = SoftmaxCrossEntropyLoss<reduction = "{reduction}", ignore_index = 1>(x, t)
+    }}
+    """
+    built = parser.parse_model(text.replace("float[..]", "float"))
+    for output in built.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    calls = [{"x": random(size, 4), "t": np.arange(size) % 4} for size in (3, 7, 4)]
+    against_onnxruntime(built, *calls)

@@ -5,6 +5,7 @@
 
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/graph/bound_symbols.h"
+#include "tilewright/runtime/late_sizes.h"
 #include "tilewright/runtime/launches.h"
 #include "tilewright/runtime/plan_in_place.h"
 
@@ -383,7 +384,9 @@ class PlanBuilder {
     for (PlanOutput& output : plan_->outputs) {
       const std::size_t scan = scan_before_output(output);
       output.stacked = scan != SIZE_MAX;
-      const std::size_t segment = output.stacked ? scan : segment_of(plan_->values[output.value].root);
+      const std::size_t segment =
+          output.stacked ? scan
+                         : std::max(segment_of(plan_->values[output.value].root), sized_in(*plan_, output.value));
       plan_->segments[segment].outputs_started.push_back(static_cast<std::uint32_t>(&output - plan_->outputs.data()));
     }
   }

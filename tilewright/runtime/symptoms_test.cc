@@ -1,5 +1,7 @@
 // Graphs that once failed, each named after what it showed. Every machine against the oracle, with inputs of any
 // layout.
+#include <array>
+
 #include "tilewright/graph/eval/eval.h"
 #include "tilewright/runtime/random_tensors.h"
 #include "tilewright/runtime/session.h"
@@ -319,6 +321,27 @@ TEST(Symptoms, MoreAxesThanThereMayBe) {
   EXPECT_EQ(
       error_of("x: f32[1,1,1,1,1,1,1,1,1,1,1,1,1]\ny = neg(x)\nreturn y", {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}),
       "'x': rank 13, at most 12 is supported");
+}
+
+TEST(Symptoms, AnOutputThatViewsAnEarlyValueMayHaveALateSize) {
+  const auto graph = parse_graph(R"(
+      x: f32[5]
+      p: i64[]
+      e: i64[]
+      item(p) symbol=n
+      a = pad(x) low=[n] high=[0]
+      item(e) symbol=m
+      y = slice(a) start=[0] stop=[m] step=[1]
+      return y
+  )");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  auto session = Session::compile((*graph)->clone());
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  const auto got = (*session)->run(std::vector{Tensor::from<float>({5}, std::array{1.F, 2.F, 3.F, 4.F, 5.F}),
+                                               Tensor::scalar<std::int64_t>(1), Tensor::scalar<std::int64_t>(3)});
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  ASSERT_EQ((*got)[0].count(), 3);
+  EXPECT_EQ((*got)[0].data_as<float>()[2], 2.F);
 }
 
 TEST(Symptoms, AMatrixProductPacksAConstantBeforeItsFirstBind) {

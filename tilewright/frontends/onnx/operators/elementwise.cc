@@ -54,6 +54,11 @@ Maybe import_bit_shift(OnnxNode& n) {
   return n.op(n.text("direction", "") == "LEFT" ? Op::kShiftLeft : Op::kShiftRight, {n.input(0), n.input(1)});
 }
 
+Maybe import_bit_cast(OnnxNode& n) {
+  TW_ASSIGN(const DType dtype, n.dtype("to"));
+  return n.op(Op::kBitcast, {n.input(0)}, {{"dtype", dtype}});
+}
+
 Maybe import_mod(OnnxNode& n) {
   return n.op(n.integer("fmod", 0) != 0 ? Op::kRem : Op::kMod, {n.input(0), n.input(1)});
 }

@@ -71,7 +71,10 @@ Result<Shape> reshaped(OnnxNode& n, const Shape& x, const Dims& given) {
   for (const std::size_t i : late) {
     Shape rest = others;
     for (const std::size_t j : late) {
-      if (j != i) rest.push_back(max(given[j], Dim(1)));
+      if (j == i) continue;
+      const Dim size = max(given[j], Dim(1));
+      const bool may_keep = keeps_zero && j < x.size();
+      rest.push_back(may_keep ? select(Dim::make(DimOp::kEq, std::array{given[j], Dim(0)}), x[j], size) : size);
     }
     out[i] = decided_late(given[i], keeps_zero && i < x.size() ? std::optional(x[i]) : std::nullopt,
                           quotient(x, std::move(rest)));
