@@ -384,9 +384,9 @@ class PlanBuilder {
     for (PlanOutput& output : plan_->outputs) {
       const std::size_t scan = scan_before_output(output);
       output.stacked = scan != SIZE_MAX;
-      const std::size_t segment =
-          output.stacked ? scan
-                         : std::max(segment_of(plan_->values[output.value].root), sized_in(*plan_, output.value));
+      const std::size_t segment = output.stacked ? scan
+                                                 : std::max(computed_in(*plan_, plan_->values[output.value].root),
+                                                            sized_in(*plan_, output.value));
       plan_->segments[segment].outputs_started.push_back(static_cast<std::uint32_t>(&output - plan_->outputs.data()));
     }
   }
@@ -408,19 +408,6 @@ class PlanBuilder {
       if (std::find(stacked, step.outputs.end(), output.value) != step.outputs.end()) return s;
     }
     return SIZE_MAX;
-  }
-
-  // The segment in which a root is computed; the last one for what is not computed by a segment.
-  std::size_t segment_of(ValueId root) const {
-    for (std::size_t s = 0; s < plan_->segments.size(); ++s) {
-      for (std::size_t i = plan_->segments[s].begin; i < plan_->segments[s].end; ++i) {
-        const auto& outputs = plan_->steps[i].outputs;
-        if (plan_->values[root].origin == Origin::kComputed &&
-            std::find(outputs.begin(), outputs.end(), root) != outputs.end())
-          return s;
-      }
-    }
-    return plan_->segments.size() - 1;
   }
 
   // What may lie in the arena: computed values, and the copies that reshapes make. A copy lives as long as its own
