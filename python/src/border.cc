@@ -132,6 +132,7 @@ void bind_border(nb::module_& module) {
       .def("add_constant", &Border::add_constant, "value"_a.none())
       .def("set_host_call", &Border::set_host_call, "host_call"_a)
       .def("finish", &Border::finish, "use_oracle"_a = false)
+      .def("explain", &Border::explain, "Kernels, refused merges, passes; bytes moved at the sizes of the last call.")
       .def("refresh", &Border::refresh, "Counts every parameter as changed at the next call.")
       .def("weights", &Border::weights, "The parameters of the last call, by the name of their graph input.")
       .def_prop_ro("weight_addresses", &Border::weight_addresses)

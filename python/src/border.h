@@ -91,6 +91,8 @@ class Border {
   nb::dict weights() const;  // graph input name -> value, of the parameters of the last call
   std::vector<std::uintptr_t> weight_addresses() const;
   runtime::Session* session() const { return session_.get(); }
+  // Kernels, refused merges and passes of the compiled graph; bytes moved for the sizes of the last call.
+  nb::dict explain() const;
 
   nb::list call(nb::list arguments) const;
 
@@ -111,7 +113,10 @@ class Border {
   std::vector<LateRow> late_;
   std::vector<ValueRow> values_;
   std::vector<ResultRow> results_;
-  mutable std::vector<WeightInput> weights_;  // guarded by the interpreter lock
+  // Guarded by the interpreter lock:
+  mutable std::vector<WeightInput> weights_;
+  mutable std::vector<runtime::TensorArg> last_inputs_;  // of the last call; only their sizes count
+  mutable std::vector<DimValue> last_scalars_;
 };
 
 }  // namespace tilewright::python

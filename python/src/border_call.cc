@@ -241,6 +241,8 @@ nb::list Border::call(nb::list arguments) const {
   }
   nb::list results;
   for (const ResultRow& row : results_) results.append(call.result(row, arguments));
+  last_inputs_ = std::move(call.inputs);
+  last_scalars_ = std::move(call.scalars);
   return results;
 }
 

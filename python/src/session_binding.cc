@@ -5,13 +5,11 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-
 #include "src/convert.h"
 #include "src/errors.h"
 #include "src/graph_binding.h"
 #include "tilewright/runtime/model.h"
-#include "tilewright/runtime/stats.h"
+#include "tilewright/runtime/stats_snapshot.h"
 #include "tilewright/vm/cpu/pool.h"
 
 namespace tilewright::python {
@@ -69,29 +67,27 @@ std::vector<Tensor> run_model(Model& model, const std::vector<Tensor>& inputs, n
 }
 
 nb::dict counters() {
-  const runtime::Stats& stats = runtime::stats();
-  nb::dict out;
-  out["calls"] = stats.calls.load();
-  out["launches"] = stats.launches.load();
-  out["bytes_written"] = stats.bytes_written.load();
-  out["programs_encoded"] = stats.programs_encoded.load();
-  out["cache_hits"] = stats.cache_hits.load();
-  out["guards_failed"] = stats.guards_failed.load();
-  out["host_calls"] = stats.host_calls.load();
-  out["weights_packed"] = stats.weights_packed.load();
-  out["packed_bytes"] = stats.packed_bytes.load();
-  out["cached_program_bytes"] = stats.cached_program_bytes.load();
-  const std::size_t count = std::min<std::size_t>(stats.encode_count.load(), runtime::Stats::kSamples);
-  std::vector<std::int64_t> times(count);
-  for (std::size_t i = 0; i < count; ++i) times[i] = stats.encode_ns[i].load();
-  std::ranges::sort(times);
-  nb::dict quantiles;
-  for (const auto& [name, share] : {std::pair{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"max", 1.0}}) {
-    const auto place = static_cast<std::size_t>(share * static_cast<double>(count));
-    quantiles[name] = count == 0 ? 0 : times[std::min(place, count - 1)];
-  }
+  const StatsSnapshot now = stats_snapshot();
+  nb::dict out, quantiles;
+  out["calls"] = now.calls;
+  out["launches"] = now.launches;
+  out["machine_ns"] = now.machine_ns;
+  out["bytes_written"] = now.bytes_written;
+  out["programs_encoded"] = now.programs_encoded;
+  out["cache_hits"] = now.cache_hits;
+  out["guards_failed"] = now.guards_failed;
+  out["host_calls"] = now.host_calls;
+  out["weights_packed"] = now.weights_packed;
+  out["packed_bytes"] = now.packed_bytes;
+  out["cached_program_bytes"] = now.cached_program_bytes;
+  out["arena_bytes"] = now.arena_bytes;
+  out["resident_bytes"] = now.resident_bytes;
+  quantiles["p50"] = now.encode_p50_ns;
+  quantiles["p90"] = now.encode_p90_ns;
+  quantiles["p99"] = now.encode_p99_ns;
+  quantiles["max"] = now.encode_max_ns;
   out["encode_ns"] = quantiles;
-  out["encode_total_ns"] = stats.encode_total_ns.load();
+  out["encode_total_ns"] = now.encode_total_ns;
   return out;
 }
 

@@ -213,6 +213,28 @@ def test_saved_and_loaded_models_agree(tmp_path: Any) -> None:
         session.run({})
 
 
+def test_the_graph_with_the_most_free_sizes_is_saved(tmp_path: Any) -> None:
+    run = compiled(nn.Linear(8, 4), dynamic=True)
+    run(torch.randn(3, 8))
+    run(torch.randn(1, 8))  # a graph of its own, for a batch of 1
+    tilewright.save(run, str(tmp_path / "model.twm"))
+    session = tilewright.load(str(tmp_path / "model.twm"))
+    ((name, _, _),) = session.inputs
+    assert next(iter(session.run({name: torch.randn(7, 8)}).values())).shape == (7, 4)
+
+
+def test_a_function_with_breaks_is_not_one_model(tmp_path: Any) -> None:
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+    run = torch.compile(broken, backend="tilewright", dynamic=True)
+    run(torch.randn(3))
+    with pytest.raises(ValueError, match="1 graph breaks"):
+        tilewright.save(run, str(tmp_path / "model.twm"))
+
+
 def test_threads_follow_torch_until_they_are_set() -> None:
     before, following = torch.get_num_threads(), threads.follow_torch
     compiled = torch.compile(lambda x: x + 1, backend="tilewright")

@@ -210,6 +210,11 @@ class Border:
 
     def finish(self, use_oracle: bool = False) -> None: ...
 
+    def explain(self) -> dict:
+        """
+        Kernels, refused merges, passes; bytes moved at the sizes of the last call.
+        """
+
     def refresh(self) -> None:
         """Counts every parameter as changed at the next call."""
 

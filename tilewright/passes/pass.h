@@ -9,9 +9,16 @@
 
 namespace tilewright::passes {
 
+// Why two neighbouring areas stayed apart.
+struct FuseRefusal {
+  std::string producer, consumer;  // names of a value of each
+  std::string_view reason;
+};
+using FuseReport = std::vector<FuseRefusal>;
+
 struct Pass {
   std::string_view name;
-  bool (*run)(Graph& graph);  // true if the graph changed
+  bool (*run)(Graph& graph, FuseReport& refused);  // true if the graph changed
   std::string_view meaning;
 };
 
@@ -28,17 +35,11 @@ struct PassReport {
   double micros;
   bool changed;
   std::string printed;
+  FuseReport refused;  // of fuse_areas
 };
 
 // Runs the pipeline on the graph and on its regions. An error means that a pass broke the graph.
 Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions& options = {});
-
-// Why two neighbouring areas stayed apart.
-struct FuseRefusal {
-  std::string producer, consumer;  // names of a value of each
-  std::string_view reason;
-};
-using FuseReport = std::vector<FuseRefusal>;
 
 // What a graph comes with is a call, not an area that one kernel can run: for graphs of others, before the pipeline.
 bool open_areas(Graph& graph);
@@ -54,7 +55,6 @@ bool fold_constants(Graph& graph);
 bool common_subexpressions(Graph& graph);
 bool recognise_composites(Graph& graph);
 bool inline_composites(Graph& graph);
-bool sink_reshapes(Graph& graph);
 bool split_reduces(Graph& graph);
 bool widen_products(Graph& graph);
 bool sink_reshapes(Graph& graph);

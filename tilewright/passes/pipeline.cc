@@ -7,28 +7,33 @@
 namespace tilewright::passes {
 namespace {
 
-bool fuse(Graph& graph) {
-  return fuse_areas(graph, nullptr);
+template <bool (*run)(Graph&)>
+bool plain(Graph& graph, FuseReport&) {
+  return run(graph);
+}
+
+bool fuse(Graph& graph, FuseReport& refused) {
+  return fuse_areas(graph, &refused);
 }
 
 constexpr Pass kPipeline[] = {
-    {"remove_no_ops", remove_no_ops, "a node whose result is one of its inputs, bit for bit, is that input"},
-    {"merge_transposes", merge_transposes, "a transpose of a transpose is one transpose, or none"},
-    {"merge_reshapes", merge_reshapes, "a reshape of a reshape is one reshape, or none"},
-    {"merge_updates", merge_updates, "an update of a part that is put back where it was is one update"},
-    {"fold_constants", fold_constants,
+    {"remove_no_ops", plain<remove_no_ops>, "a node whose result is one of its inputs, bit for bit, is that input"},
+    {"merge_transposes", plain<merge_transposes>, "a transpose of a transpose is one transpose, or none"},
+    {"merge_reshapes", plain<merge_reshapes>, "a reshape of a reshape is one reshape, or none"},
+    {"merge_updates", plain<merge_updates>, "an update of a part that is put back where it was is one update"},
+    {"fold_constants", plain<fold_constants>,
      "what depends on small constants alone is a constant, on host scalars a host scalar"},
-    {"common_subexpressions", common_subexpressions, "nodes that compute the same are one"},
-    {"recognise_composites", recognise_composites,
+    {"common_subexpressions", plain<common_subexpressions>, "nodes that compute the same are one"},
+    {"recognise_composites", plain<recognise_composites>,
      "primitives that spell out a norm, softmax or activation are that composite"},
-    {"inline_composites", inline_composites, "a composite without a native kernel is its definition"},
-    {"widen_products", widen_products, "a product of values that were widened for it reads them as they are"},
-    {"split_reduces", split_reduces, "a reduction is over adjacent axes and keeps them as size 1"},
-    {"sink_reshapes", sink_reshapes,
+    {"inline_composites", plain<inline_composites>, "a composite without a native kernel is its definition"},
+    {"widen_products", plain<widen_products>, "a product of values that were widened for it reads them as they are"},
+    {"split_reduces", plain<split_reduces>, "a reduction is over adjacent axes and keeps them as size 1"},
+    {"sink_reshapes", plain<sink_reshapes>,
      "elementwise operations stand before the reshape of a matmul or a reduction, not behind"},
-    {"merge_reshapes", merge_reshapes, "the reshapes that met are one"},
-    {"common_subexpressions", common_subexpressions, "what several definitions compute is computed once"},
-    {"remove_dead_nodes", remove_dead_nodes, "a node without effect whose results nobody reads is gone"},
+    {"merge_reshapes", plain<merge_reshapes>, "the reshapes that met are one"},
+    {"common_subexpressions", plain<common_subexpressions>, "what several definitions compute is computed once"},
+    {"remove_dead_nodes", plain<remove_dead_nodes>, "a node without effect whose results nobody reads is gone"},
     {"fuse_areas", fuse, "areas of nodes that one kernel can run are one fused node each"},
 };
 
@@ -37,14 +42,14 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 }
 
 // Regions first: what a pass leaves in them is final when the graph around them is walked.
-bool run_on_all(const Pass& pass, Graph& graph) {
+bool run_on_all(const Pass& pass, Graph& graph, FuseReport& refused) {
   bool changed = false;
   for (std::size_t i = 0; i < graph.order().size(); ++i) {
     const NodeId id = graph.order()[i];
     if (graph.node(id).op == Op::kFused) continue;
-    for (const auto& region : graph.node(id).regions) changed |= run_on_all(pass, *region);
+    for (const auto& region : graph.node(id).regions) changed |= run_on_all(pass, *region, refused);
   }
-  return pass.run(graph) || changed;
+  return pass.run(graph, refused) || changed;
 }
 
 }  // namespace
@@ -58,9 +63,10 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
   for (const Pass& pass : kPipeline) {
     if (contains(options.skip, pass.name)) continue;
     const auto start = std::chrono::steady_clock::now();
-    const bool changed = run_on_all(pass, graph);
+    FuseReport refused;
+    const bool changed = run_on_all(pass, graph, refused);
     const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
-    reports.push_back({pass.name, elapsed.count(), changed, {}});
+    reports.push_back({pass.name, elapsed.count(), changed, {}, std::move(refused)});
     if (options.verify_each) {
       if (Status status = verify(graph); !status.ok())
         return std::move(status).error().in(fmt::format("after pass {}", pass.name));

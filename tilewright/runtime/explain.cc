@@ -230,6 +230,9 @@ Result<Explanation> explain(const Session& session, std::span<const Sizes> sizes
   Explanation out = explain_plan(session.plan(), bound);
   out.nodes_before = live_nodes(session.source());
   out.passes = session.passes();
+  for (const passes::PassReport& pass : out.passes) {
+    out.refused.insert(out.refused.end(), pass.refused.begin(), pass.refused.end());
+  }
   out.bytes_unfused = bound.bound() ? unfused_bytes(session.source(), bound) : -1;
   return out;
 }
@@ -240,6 +243,9 @@ std::string to_string(const Explanation& explanation) {
     out += fmt::format("  {:<28}{:>10.1f} us{}\n", pass.name, pass.micros, pass.changed ? "  changed" : "");
   }
   print_explanation(explanation, "", out);
+  for (const passes::FuseRefusal& refusal : explanation.refused) {
+    out += fmt::format("not fused: '{}' into '{}': {}\n", refusal.producer, refusal.consumer, refusal.reason);
+  }
   return out;
 }
 

@@ -29,6 +29,7 @@ struct Explanation {
   std::vector<HostStep> host_steps;         // control flow, late sizes, checks
   std::vector<std::string> packed_weights;  // "w: f32[64, 64]"
   std::vector<std::string> late_symbols;    // known only while a call runs
+  passes::FuseReport refused;               // neighbours that stayed two kernels, and why
   // For given sizes: bytes that the operators read and write one by one, and that the kernels do; -1: not known.
   std::int64_t bytes_unfused = -1, bytes_fused = -1;
 };

@@ -44,6 +44,15 @@ TEST(Explain, ListsWhatIsFused) {
   EXPECT_FALSE(explanation->passes.empty());
 }
 
+TEST(Explain, NamesRefusedMergesWithTheReason) {
+  const auto explanation = explain(*compile("x: f32[A, B]\nm: f32[B]\na = exp(m)\ny = add(x, a)\nreturn y"));
+  ASSERT_TRUE(explanation.ok());
+  EXPECT_EQ(explanation->kernels.size(), 2u);
+  ASSERT_EQ(explanation->refused.size(), 1u);
+  EXPECT_NE(to_string(*explanation).find("not fused: 'a' into 'y': too costly to compute again for each row"),
+            std::string::npos);
+}
+
 TEST(Explain, CountsBytesForGivenSizes) {
   const auto explanation = explain(*compile(kMlp), std::vector<Sizes>{{10, 8}, {5, 8}, {5}});
   ASSERT_TRUE(explanation.ok());

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tilewright/isa/written.h"
+#include "tilewright/runtime/debug.h"
 #include "tilewright/runtime/runner_call.h"
 #include "tilewright/runtime/stats.h"
 #include "tilewright/runtime/views.h"
@@ -13,9 +14,9 @@
 namespace tilewright::runtime {
 namespace {
 
-std::int64_t thread_ns() {
+std::int64_t clock_ns(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
@@ -422,7 +423,10 @@ Status Runner::Call::run_segment(std::size_t segment) {
   if (bound.program.words.empty()) return {};
   stats().launches.fetch_add(1, std::memory_order_relaxed);
   stats().bytes_written.fetch_add(bound.bytes_written, std::memory_order_relaxed);
-  return runner_.machine_.run(bound.program.words, bound.program.scratch_bytes, c_.buffers);
+  const std::int64_t start = clock_ns(CLOCK_MONOTONIC);
+  Status status = runner_.machine_.run(bound.program.words, bound.program.scratch_bytes, c_.buffers);
+  stats().machine_ns.fetch_add(clock_ns(CLOCK_MONOTONIC) - start, std::memory_order_relaxed);
+  return status;
 }
 
 Status Runner::Call::find_program(std::size_t segment) {
@@ -444,7 +448,7 @@ Status Runner::Call::find_program(std::size_t segment) {
 }
 
 Result<std::shared_ptr<const BoundSegment>> Runner::Call::bind_segment(std::size_t segment) {
-  const std::int64_t start = thread_ns();
+  const std::int64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   c_.words.clear();
   if (segment == 0) set_constant_views();
   TW_TRY(c_.binder.bind(segment, c_.dims, c_.state, c_.outputs, c_.words));
@@ -458,7 +462,8 @@ Result<std::shared_ptr<const BoundSegment>> Runner::Call::bind_segment(std::size
     return fail(ErrorKind::kInternal, "an encoded program does not verify: {}", status.error().message);
   }
   if (plan_.segments.size() > 1) bound->state = std::make_unique<BindState>(c_.state);
-  const std::int64_t spent = thread_ns() - start;
+  const std::int64_t spent = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+  if (debugs(DebugLevel::kPrograms)) write_debug(isa::disassemble(bound->program));
   stats().programs_encoded.fetch_add(1, std::memory_order_relaxed);
   stats().add_encode_time(spent);
   std::shared_ptr<const BoundSegment> shared = std::move(bound);

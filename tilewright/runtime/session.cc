@@ -1,10 +1,31 @@
 #include "tilewright/runtime/session.h"
 
 #include <algorithm>
+#include <chrono>
 
+#include "tilewright/runtime/debug.h"
+#include "tilewright/runtime/explain.h"
 #include "tilewright/vm/cpu/machine.h"
 
 namespace tilewright::runtime {
+namespace {
+
+void tell(const Session& session, double micros) {
+  if (debugs(DebugLevel::kPasses)) {
+    for (const passes::PassReport& pass : session.passes()) {
+      write_debug(fmt::format("tilewright: graph after {}:\n{}", pass.name, pass.printed));
+    }
+  }
+  const auto explanation = explain(session);
+  if (!explanation.ok()) return;
+  write_debug(
+      fmt::format("tilewright: compiled {} nodes to {} kernels in {} programs, {} steps on the host, {:.0f} us\n",
+                  explanation->nodes_before, explanation->kernels.size(), explanation->programs,
+                  explanation->fallbacks.size() + explanation->host_steps.size(), micros));
+  if (debugs(DebugLevel::kKernels)) write_debug(to_string(*explanation));
+}
+
+}  // namespace
 
 Result<vm::Machine*> default_machine() {
   static Result<std::unique_ptr<vm::Machine>> machine = vm::make_cpu_machine();
@@ -13,6 +34,7 @@ Result<vm::Machine*> default_machine() {
 }
 
 Result<std::unique_ptr<Session>> Session::compile(std::unique_ptr<Graph> graph, const SessionOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
   auto session = std::unique_ptr<Session>(new Session());
   vm::Machine* machine = options.machine;
   if (machine == nullptr) {
@@ -20,13 +42,21 @@ Result<std::unique_ptr<Session>> Session::compile(std::unique_ptr<Graph> graph, 
   }
   session->source_ = graph->clone();
   passes::open_areas(*graph);
-  TW_ASSIGN(session->reports_, passes::run_pipeline(*graph, options.pipeline));
+  passes::PipelineOptions pipeline = options.pipeline;
+  if (debugs(DebugLevel::kPasses)) {
+    pipeline.verify_each = true;
+    pipeline.print_after.emplace_back("all");
+  }
+  TW_ASSIGN(session->reports_, passes::run_pipeline(*graph, pipeline));
   const std::unique_ptr<Graph> live = session->source_->clone();
   passes::remove_dead_nodes(*live);
   PlanOptions plan_options{
       .panel = machine->traits().matmul_panel, .output_strides = options.output_strides, .source = live.get()};
   TW_ASSIGN(session->plan_, build_plan(std::move(graph), plan_options));
   session->runner_ = std::make_unique<Runner>(*session->plan_, *machine, options.runner);
+  if (debugs(DebugLevel::kSummary)) {
+    tell(*session, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+  }
   return session;
 }
 

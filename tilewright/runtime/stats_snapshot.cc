@@ -33,6 +33,7 @@ StatsSnapshot stats_snapshot() {
   StatsSnapshot out;
   out.calls = now.calls;
   out.launches = now.launches;
+  out.machine_ns = now.machine_ns;
   out.programs_encoded = now.programs_encoded;
   out.bytes_written = now.bytes_written;
   out.cache_hits = now.cache_hits;
@@ -51,6 +52,7 @@ StatsSnapshot stats_snapshot() {
   if (times.empty()) return out;
   std::sort(times.begin(), times.end());
   out.encode_p50_ns = times[(times.size() - 1) / 2];
+  out.encode_p90_ns = times[(times.size() - 1) * 9 / 10];
   out.encode_p99_ns = times[(times.size() - 1) * 99 / 100];
   out.encode_max_ns = times.back();
   return out;

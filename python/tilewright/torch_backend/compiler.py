@@ -62,6 +62,18 @@ class CompiledGraph:
             return []
         return [op for op, _ in _core.Graph.parse(self.border.plan).nodes()]
 
+    def explain(self) -> dict[str, Any]:
+        """Kernels, refused merges, passes, and bytes moved at the sizes of the last call; empty if torch runs it all."""
+        return {} if self.border is None else self.border.explain()
+
+    def free_sizes(self) -> int:
+        """How many sizes of the inputs are symbols."""
+        if self.builder is None:
+            return 0
+        graph = self.builder.lowering.graph
+        sizes = {str(size) for value in graph.inputs for size in graph.type(value)[1]}
+        return sum(not size.isdigit() for size in sizes)
+
     def save(self, path: str) -> None:
         """Stores the graph with the parameters of its last call."""
         if self.border is None or self.builder is None or self.host_calls.functions:

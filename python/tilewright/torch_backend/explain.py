@@ -24,10 +24,20 @@ class Explanation:
         """Op that runs on torch -> reason."""
         return {name: reason for graph in self.graphs for name, reason in graph.fallbacks().items()}
 
+    @property
+    def refused(self) -> list[tuple[str, str, str]]:
+        """(value of a kernel, value of the kernel that reads it, why they are two kernels)."""
+        return [row for graph in self.graphs for row in graph.explain().get("refused", [])]
+
+    def details(self) -> str:
+        """Every kernel with what it fuses, reads and writes; the passes with their times; the refused merges."""
+        return "\n".join(graph.explain().get("text", "") for graph in self.graphs)
+
     def __str__(self) -> str:
         lines = [f"{len(self.graphs)} graphs, {self.breaks} graph breaks"]
         for number, graph in enumerate(self.graphs):
             lines.append(f"graph {number}: {graph.kind}, {graph.num_nodes} nodes, {describe(graph)}")
+            lines += moved(graph)
             for function in graph.host_calls.functions:
                 lines.append(f"  on torch: {function.name}: {function.reason}; {function.calls} calls")
         return "\n".join(lines)
@@ -40,6 +50,16 @@ def describe(graph: CompiledGraph) -> str:
     fused = ops.pop("fused", 0)
     rest = ", ".join(f"{count} {op}" for op, count in sorted(ops.items()))
     return f"{fused} fused kernels" + (f", {rest}" if rest else "")
+
+
+def moved(graph: CompiledGraph) -> list[str]:
+    """What the last call moved, and what the ops one by one would have."""
+    given = graph.explain()
+    before, after = given.get("bytes_unfused", -1), given.get("bytes_fused", -1)
+    if min(before, after) < 0:
+        return []
+    refused = len(given["refused"])
+    return [f"  bytes moved: {before:,} one by one, {after:,} fused; {refused} merges refused"]
 
 
 def explain(compiled: Any = None) -> Explanation:
@@ -132,11 +152,18 @@ def fallback_counts() -> dict[str, int]:
 
 
 def save_compiled(compiled: Any, path: str) -> None:
-    """Stores the one graph of a compiled function, with the parameters of its last call, as a model file."""
+    """Stores the graph of a compiled function that takes the most sizes, with the parameters of its last call.
+
+    Dynamo traces sizes of 0 and 1 apart, so a function may have several graphs. A function with graph breaks is several
+    functions, and no one file can stand for it.
+    """
+    explanation = explain(compiled)
+    if explanation.breaks:
+        raise ValueError(f"the function has {explanation.breaks} graph breaks: a model file holds one graph")
     graphs = [graph for graph in graphs_of(compiled) if graph.border is not None]
     if not graphs:
         raise ValueError("no graph of this function runs without torch")
-    graphs[-1].save(path)
+    max(graphs, key=lambda graph: graph.free_sizes()).save(path)
 
 
 def trim() -> None:
