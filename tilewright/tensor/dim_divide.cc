@@ -139,7 +139,7 @@ bool take_factors(std::vector<Dim>& factors, std::span<const Dim> wanted) {
 }
 
 std::optional<Dim> exact_quotient(const Term& term, const Divisor& divisor) {
-  if (term.coefficient % divisor.coefficient != 0 || term.coefficient == INT64_MIN) return std::nullopt;
+  if (term.coefficient == INT64_MIN || term.coefficient % divisor.coefficient != 0) return std::nullopt;
   std::vector<Dim> factors = factors_of(term.rest);
   if (!take_factors(factors, divisor.factors)) return std::nullopt;
   factors.push_back(Dim(term.coefficient / divisor.coefficient));
@@ -204,6 +204,10 @@ void cancel_common(Dim& a, Dim& b) {
   std::optional<Linear> linear = as_linear(a);
   Divisor divisor = as_divisor(b);
   if (!linear || linear->terms.empty() || linear->constant == INT64_MIN || divisor.coefficient == INT64_MIN) return;
+  // The lowest number has no negative: it is divided by nothing.
+  for (const Term& term : linear->terms) {
+    if (term.coefficient == INT64_MIN) return;
+  }
   std::int64_t common = common_coefficient(*linear, std::gcd(divisor.coefficient, linear->constant));
   if (divisor.coefficient < 0) common = -common;
   std::vector<Dim> kept;

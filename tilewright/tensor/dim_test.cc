@@ -234,6 +234,16 @@ TEST(Dim, TextOfOverflowingExpressionsIsRead) {
   }
 }
 
+TEST(Dim, TheLowestCoefficientIsNotDividedByMinusOne) {
+  const Dim a = Dim::symbol("s0"), b = Dim::symbol("s1");
+  for (const Dim divisor : {Dim(-1) * b, Dim(-1) * a * b}) {
+    for (const DimOp op : {DimOp::kFloorDiv, DimOp::kMod}) {
+      const Dim operands[] = {Dim(INT64_MIN) * a * b + a, divisor};
+      EXPECT_TRUE(parse_dim(to_string(Dim::make(op, operands))).ok());
+    }
+  }
+}
+
 TEST(Dim, InterningIsThreadSafe) {
   constexpr int kThreads = 4;
   std::vector<std::vector<Dim>> made(kThreads);
