@@ -19,7 +19,7 @@ Result<Pool> read_pool(OnnxNode& n) {
   for (const std::int64_t entry : out.size) {
     if (entry < 1) return fail(ErrorKind::kInvalidArgument, "a window of {}", entry);
   }
-  const Rounding rounding = n.integer("ceil_mode", 0) != 0 ? Rounding::kCeil : Rounding::kFloor;
+  const Rounding rounding = n.integer("ceil_mode", 0) != 0 ? Rounding::kCeil : Rounding::kTowardsZero;
   TW_ASSIGN(out.windows, read_windows(n, out.x.shape, Dims(out.size.begin(), out.size.end()), rounding));
   return out;
 }

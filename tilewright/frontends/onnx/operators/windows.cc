@@ -37,7 +37,7 @@ Result<Ints> read_kernel_shape(const OnnxNode& n, const Shape& x) {
               given ? given->size() : 0, x.size());
 }
 
-Result<Windows> read_windows(const OnnxNode& n, const Shape& x, Dims size, Rounding rounding) {
+Result<Windows> read_windows(OnnxNode& n, const Shape& x, Dims size, Rounding rounding) {
   const std::size_t count = size.size();
   if (count == 0 || x.size() != count + 2) {
     return fail(ErrorKind::kShapeMismatch, "a window of {} axes for an input of rank {}", count, x.size());
@@ -61,6 +61,10 @@ Result<Windows> read_windows(const OnnxNode& n, const Shape& x, Dims size, Round
     }
     if (rounding == Rounding::kCeil && !mode.starts_with("SAME"))
       pads = rounded_up(x[i + 2], reach, out.stride[i], pads);
+    if (rounding == Rounding::kTowardsZero) {
+      const Dim missing = reach - x[i + 2] - pads.low;
+      if (n.facts().less_equal(missing, pads.high) != Answer::kYes) pads.high = max(pads.high, missing);
+    }
     out.low.push_back(pads.low);
     out.high.push_back(pads.high);
   }

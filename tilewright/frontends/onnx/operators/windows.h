@@ -13,11 +13,12 @@ struct Windows {
   Dims low, high;
 };
 
-enum class Rounding { kFloor, kCeil };
+enum class Rounding { kFloor, kCeil, kTowardsZero };
 
 // Of a window of `size` that slides over x. Rounded up, the high pads reach to the end of the last window, which begins
 // inside of x or its low pads.
-Result<Windows> read_windows(const OnnxNode& n, const Shape& x, Dims size, Rounding rounding);
+// Rounded towards zero, an x that is a little shorter than the window still gives one element, as in onnxruntime.
+Result<Windows> read_windows(OnnxNode& n, const Shape& x, Dims size, Rounding rounding);
 
 // The attribute kernel_shape, one entry for each spatial axis of x.
 Result<Ints> read_kernel_shape(const OnnxNode& n, const Shape& x);
