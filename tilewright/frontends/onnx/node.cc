@@ -2,6 +2,7 @@
 #include "tilewright/frontends/onnx/node.h"
 
 #include "tilewright/frontends/onnx/importer.h"
+#include "tilewright/frontends/onnx/operators.h"
 #include "tilewright/frontends/onnx/types.h"
 
 namespace tilewright::onnx {
@@ -164,6 +165,24 @@ Result<Ints> OnnxNode::axes(const Ints& given, std::size_t rank) const {
     out.push_back(axis);
   }
   return out;
+}
+
+Result<Results> OnnxNode::delegate(std::string_view op_type, std::int64_t version, std::vector<ValueRef> inputs) {
+  const Handler* handler = find_handler("", op_type, version);
+  if (handler == nullptr) return fail(ErrorKind::kUnsupported, "needs {} of opset {}", op_type, version);
+  OnnxNode other(importer_, proto_, frame_, version, std::move(inputs));
+  other.op_type_ = op_type;
+  return (*handler)(other);
+}
+
+Result<Results> OnnxNode::delegate(std::string_view op_type, std::int64_t version,
+                                   std::initializer_list<Maybe> inputs) {
+  std::vector<ValueRef> values;
+  for (const Maybe& input : inputs) {
+    TW_ASSIGN(ValueRef value, result(input));
+    values.push_back(std::move(value));
+  }
+  return delegate(op_type, version, std::move(values));
 }
 
 const schema::GraphProto* OnnxNode::subgraph(std::string_view name) const {

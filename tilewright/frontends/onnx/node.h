@@ -24,9 +24,14 @@ class OnnxNode {
  public:
   OnnxNode(Importer& importer, const schema::NodeProto& proto, Frame& frame, std::int64_t version,
            std::vector<ValueRef> inputs)
-      : importer_(importer), proto_(proto), frame_(frame), version_(version), inputs_(std::move(inputs)) {}
+      : importer_(importer),
+        proto_(proto),
+        frame_(frame),
+        op_type_(proto.op_type.value_or("")),
+        version_(version),
+        inputs_(std::move(inputs)) {}
 
-  std::string_view op_type() const { return proto_.op_type.value_or(""); }
+  std::string_view op_type() const { return op_type_; }
   std::int64_t version() const { return version_; }  // of the opset of the node's domain
   const schema::NodeProto& proto() const { return proto_; }
 
@@ -87,6 +92,10 @@ class OnnxNode {
   Result<Dim> late(const Maybe& one_element);          // its value, as a symbol bound when it was computed
   Status require(Dim condition, std::string message);  // an error of the call unless the condition holds
 
+  // The results of another operator of ONNX for these inputs and the attributes of this node.
+  Result<Results> delegate(std::string_view op_type, std::int64_t version, std::vector<ValueRef> inputs);
+  Result<Results> delegate(std::string_view op_type, std::int64_t version, std::initializer_list<Maybe> inputs);
+
   // Subgraphs.
   const schema::GraphProto* subgraph(std::string_view name) const;
   Result<Results> inline_subgraph(std::string_view name, std::vector<ValueRef> inputs);
@@ -112,6 +121,7 @@ class OnnxNode {
   Importer& importer_;
   const schema::NodeProto& proto_;
   Frame& frame_;
+  std::string_view op_type_;
   std::int64_t version_;
   std::vector<ValueRef> inputs_;
 };

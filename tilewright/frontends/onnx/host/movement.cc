@@ -43,9 +43,11 @@ std::optional<std::vector<std::int64_t>> reshaped_sizes(const HostCall& call) {
   if (name == "Squeeze") {
     std::vector<std::int64_t> out;
     const auto rank = static_cast<std::int64_t>(sizes.size());
+    const std::span<const std::int64_t> named =
+        given ? std::span<const std::int64_t>(*given) : std::span<const std::int64_t>();
     for (std::int64_t axis = 0; axis < rank; ++axis) {
       bool gone = !given && sizes[static_cast<std::size_t>(axis)] == 1;
-      for (const std::int64_t entry : given.value_or(Ints())) gone = gone || entry == axis || entry + rank == axis;
+      for (const std::int64_t entry : named) gone = gone || entry == axis || entry + rank == axis;
       if (!gone) out.push_back(sizes[static_cast<std::size_t>(axis)]);
     }
     return out;

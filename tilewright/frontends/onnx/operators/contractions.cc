@@ -1,23 +1,12 @@
 // Matrix products.
-#include "tilewright/frontends/onnx/operators.h"
+#include "tilewright/frontends/onnx/operators/products.h"
 
 namespace tilewright::onnx {
 
-// A vector is a matrix of one row (left) or one column (right), whose axis is gone from the result.
 Maybe import_matmul(OnnxNode& n) {
-  TW_ASSIGN(const TensorType a, n.type(0));
-  TW_ASSIGN(const TensorType b, n.type(1));
-  if (a.shape.empty() || b.shape.empty()) return fail(ErrorKind::kShapeMismatch, "a product of {} and {}", a, b);
-  const bool row = a.shape.size() == 1;
-  const bool column = b.shape.size() == 1;
-  const Maybe left = row ? n.unsqueeze(n.input(0), {0}) : n.input(0);
-  const Maybe right = column ? n.unsqueeze(n.input(1), {1}) : n.input(1);
-  TW_ASSIGN(const ValueId product, n.op(Op::kMatMul, {left, right}));
-  if (!row && !column) return product;
-  Shape shape = n.type_of(product).shape;
-  if (column) shape.pop_back();
-  if (row) shape.erase(shape.end() - (column ? 1 : 2));
-  return n.reshape(product, std::move(shape));
+  return vectors_as_matrices(n, n.input(0), n.input(1), [&](const Maybe& left, const Maybe& right) {
+    return n.op(Op::kMatMul, {left, right});
+  });
 }
 
 // alpha * a' b' + beta * c
