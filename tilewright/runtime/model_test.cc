@@ -90,6 +90,37 @@ TEST(Model, WeightsArePackedOnce) {
   EXPECT_EQ(stats().weights_packed - before, 1);
 }
 
+TEST(Model, AWeightThatALoopCapturesIsPackedOnce) {
+  const auto model = make_model(R"(
+    h: f32[B, 4]
+    x: f32[T, B, 4]
+    weight w: f32[4, 4]
+    last, all = scan(h, x) carried=1 trips=T {
+      i: i64[]
+      s: f32[B, 4]
+      v: f32[B, 4]
+      capture u = w
+      p = matmul(s, u)
+      n = add(p, v)
+      return n, n
+    }
+    return last
+  )",
+                                {{"w", filled({4, 4}, 1)}});
+  const std::int64_t before = stats().weights_packed;
+  const std::vector inputs{filled({2, 4}, 1), filled({3, 2, 4}, 1)};
+  for (int i = 0; i < 3; ++i) {
+    const auto got = model->run(inputs);
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    EXPECT_EQ((*got)[0].data_as<float>()[0], 85);  // 1, 5, 21, 85
+  }
+  EXPECT_EQ(stats().weights_packed - before, 1);
+  ASSERT_TRUE(model->set_weight("w", filled({4, 4}, 0)).ok());
+  const auto replaced = model->run(inputs);
+  ASSERT_TRUE(replaced.ok());
+  EXPECT_EQ((*replaced)[0].data_as<float>()[0], 1);
+}
+
 TEST(Model, ThePagesOfAPackedWeightAreReadAgainWhenNeeded) {
   const std::string path = testing::TempDir() + "/model_pages.tilewright";
   const auto graph = parse_or_die("x: f32[B, 300]\nweight w: f32[300, 200]\ny = matmul(x, w)\nreturn y");

@@ -203,6 +203,10 @@ class PlanBuilder {
     for (std::size_t i = 0; i < graph_->inputs().size(); ++i) {
       if (graph_->inputs()[i] == id) return graph_->role(i) == InputRole::kWeight;
     }
+    const auto& captures = graph_->captures();
+    for (std::size_t i = 0; i < captures.size() && i < options_.weight_captures.size(); ++i) {
+      if (captures[i].inner == id) return options_.weight_captures[i];
+    }
     return false;
   }
 
@@ -276,12 +280,14 @@ class PlanBuilder {
     collect_late(node, step);
     for (const auto& region : node.regions) {
       std::vector<ValueId> outer;
+      PlanOptions options = region_options(step);
       for (const Graph::Capture& capture : region->captures()) {
         use(capture.outer);
         outer.push_back(capture.outer);
+        options.weight_captures.push_back(is_weight(capture.outer));
       }
       step.captures.push_back(std::move(outer));
-      TW_ASSIGN(auto plan, build_plan(region->clone(), region_options(step)));
+      TW_ASSIGN(auto plan, build_plan(region->clone(), options));
       for (Slot slot : plan->symbol_slots) plan->outer_slots.push_back(plan_->dims.add(plan->dims.dim(slot)));
       step.regions.push_back(std::move(plan));
     }
@@ -289,8 +295,8 @@ class PlanBuilder {
   }
 
   // The body of a loop, its last region, may write its next state over the one before.
-  static PlanOptions region_options(const Step& step) {
-    PlanOptions options;
+  PlanOptions region_options(const Step& step) const {
+    PlanOptions options{.panel = options_.panel};
     const bool body = step.kind == StepKind::kScan || (step.kind == StepKind::kWhile && step.regions.size() == 1);
     if (!body) return options;
     options.first_donated = step.kind == StepKind::kScan ? 1 : 0;

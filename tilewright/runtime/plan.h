@@ -104,7 +104,8 @@ struct PlanOptions {
   std::vector<std::vector<Dim>> output_strides;  // per output, empty: row-major
   // Graph inputs that nobody reads after the call; result first_next + i is the next state of input first_donated + i.
   std::size_t first_donated = 0, num_donated = 0, first_next = 0;
-  const Graph* source = nullptr;  // what the passes were given: its sizes are guarded, not those they left
+  std::vector<bool> weight_captures;  // of a region: which captures are weights of the graph around it
+  const Graph* source = nullptr;      // what the passes were given: its sizes are guarded, not those they left
 };
 
 struct Plan {

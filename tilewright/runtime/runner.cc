@@ -176,6 +176,7 @@ Status Runner::run(std::span<const TensorArg> inputs, std::span<const DimValue> 
 
 Status Runner::Call::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, const Outer* outer) {
   stats().calls.fetch_add(1, std::memory_order_relaxed);
+  inputs_ = inputs;
   replays_ = runner_.replays_ && c_.complete && same_as_before(inputs, scalars, outer);
   c_.complete = false;
   if (replays_) {

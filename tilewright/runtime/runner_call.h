@@ -98,6 +98,7 @@ class Runner::Call {
   Context& c_;
   OutputSink& sink_;
   HostCalls* host_;
+  std::span<const TensorArg> inputs_;  // of the call that runs
   bool replays_ = false;
   std::size_t segment_ = 0;  // that runs or ran last
 };

@@ -54,6 +54,10 @@ TensorArg Runner::Call::argument_of(ValueId value) const {
   TensorArg arg{.dtype = view.dtype, .rank = view.rank, .data = address(view)};
   arg.sizes = view.sizes;
   arg.strides = view.strides;
+  if (const PlanValue& source = plan_.values[value]; source.origin == Origin::kInput && source.root == value) {
+    arg.identity = inputs_[source.buffer - 1].identity;  // a region that captures a weight packs it once
+    arg.version = inputs_[source.buffer - 1].version;
+  }
   return arg;
 }
 
