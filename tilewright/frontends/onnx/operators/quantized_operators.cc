@@ -1,6 +1,4 @@
 // com.microsoft operators on bytes that are another operator between a dequantisation and a quantisation.
-#include <algorithm>
-
 #include "tilewright/frontends/onnx/operators/quantization.h"
 
 namespace tilewright::onnx {
@@ -80,26 +78,6 @@ Maybe import_qlinear_concat(OnnxNode& n) {
 Maybe import_qlinear_where(OnnxNode& n) {
   return n.op(Op::kSelect, {n.input(0), quantized(n, dequantized(n, 1, 2, 3), 7, 8, dtype_of(n, 1)),
                             quantized(n, dequantized(n, 4, 5, 6), 7, 8, dtype_of(n, 1))});
-}
-
-// Runs on dequantised weights. x w r b lengths h c p, then scale and zero point of w and r, which have the axes
-// [directions, inputs, 4 * hidden]: those of LSTM transposed. Scales are per direction, or per direction and column.
-Result<Results> import_dynamic_quantize_lstm(OnnxNode& n) {
-  const auto weight = [&](std::size_t w, std::size_t scale) -> Maybe {
-    const auto spread = [&](std::size_t input) -> Maybe {
-      TW_ASSIGN(const TensorType type, n.type(input));
-      if (type.shape.size() == 2) return n.unsqueeze(n.input(input), {1});
-      return type.shape.size() == 1 ? n.unsqueeze(n.input(input), {1, 2}) : n.input(input);
-    };
-    Maybe value = n.cast(n.input(w), DType::kF32);
-    if (n.has(scale + 1)) value = n.op(Op::kSub, {value, n.cast(spread(scale + 1), DType::kF32)});
-    return n.transpose(n.op(Op::kMul, {value, spread(scale)}), {0, 2, 1});
-  };
-  std::vector<ValueRef> inputs(n.inputs().begin(),
-                               n.inputs().begin() + std::min<std::ptrdiff_t>(8, std::ssize(n.inputs())));
-  TW_ASSIGN(inputs[1], n.result(weight(1, 8)));
-  TW_ASSIGN(inputs[2], n.result(weight(2, 10)));
-  return n.delegate("LSTM", 14, std::move(inputs));
 }
 
 }  // namespace tilewright::onnx

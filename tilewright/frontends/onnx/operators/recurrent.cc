@@ -32,7 +32,7 @@ Result<Setup> read_setup(OnnxNode& n, const Cell& cell) {
   out.batch_first = n.integer("layout", 0) != 0;
   out.steps = x.shape[out.batch_first ? 1 : 0];
   out.batch = x.shape[out.batch_first ? 0 : 1];
-  out.hidden = r.shape[2];
+  out.hidden = r.shape[cell.product ? 1 : 2];
   out.dtype = x.dtype;
   const Maybe value = out.batch_first ? n.transpose(n.input(kX), {1, 0, 2}) : n.input(kX);
   TW_ASSIGN(out.x, n.result(value));
@@ -79,7 +79,8 @@ Maybe reversed(OnnxNode& n, const Setup& setup, const Maybe& rows) {
 // W x + b of all steps: [steps, batch, gates * hidden].
 Maybe input_gates(OnnxNode& n, const Setup& setup, const Cell& cell, std::size_t direction) {
   const Maybe x = n.local(setup.x);
-  const Maybe product = n.op(Op::kMatMul, {x, n.transpose(of_direction(n, kW, direction), {1, 0})});
+  const Maybe product = cell.product ? cell.product(n, x, Weight::kInput, direction)
+                                     : n.op(Op::kMatMul, {x, n.transpose(of_direction(n, kW, direction), {1, 0})});
   if (!n.has(kBias)) return product;
   const Maybe both = of_direction(n, kBias, direction);
   const Dim width = setup.hidden * cell.gates;
@@ -91,7 +92,13 @@ Maybe input_gates(OnnxNode& n, const Setup& setup, const Cell& cell, std::size_t
 Result<Direction> read_direction(OnnxNode& n, const Setup& setup, const Cell& cell, std::size_t number) {
   Direction out{};
   out.hidden = setup.hidden;
-  TW_ASSIGN(out.recurrence, n.result(n.transpose(of_direction(n, kR, number), {1, 0})));
+  if (cell.product) {
+    out.product = [&cell, number](OnnxNode& inner, const Maybe& hidden) {
+      return cell.product(inner, hidden, Weight::kRecurrence, number);
+    };
+  } else {
+    TW_ASSIGN(out.recurrence, n.result(n.transpose(of_direction(n, kR, number), {1, 0})));
+  }
   if (n.has(kBias) && !cell.adds_recurrence_bias) {
     const Dim width = setup.hidden * cell.gates;
     TW_ASSIGN(out.recurrence_bias, n.result(n.slice(of_direction(n, kBias, number), 0, width, width * 2)));

@@ -14,11 +14,15 @@ using Activation = std::function<Maybe(OnnxNode& n, const Maybe& x)>;
 // One direction of a recurrent node.
 struct Direction {
   Dim hidden;
-  ValueRef recurrence;                  // R transposed: [hidden, gates * hidden]
-  ValueRef recurrence_bias;             // [gates * hidden], or null
+  ValueRef recurrence;       // R transposed: [hidden, gates * hidden]
+  ValueRef recurrence_bias;  // [gates * hidden], or null
+  // R h, where it is not the product with `recurrence`, which is null then.
+  std::function<Maybe(OnnxNode& n, const Maybe& hidden)> product;
   ValueRef peepholes;                   // [3 * hidden], or null
   std::vector<Activation> activations;  // as many as the operator has
 };
+
+enum class Weight { kInput, kRecurrence };  // W or R
 
 struct Cell {
   std::int64_t gates;
@@ -30,9 +34,13 @@ struct Cell {
   std::function<Result<std::vector<Maybe>>(OnnxNode& n, const Direction& direction, const Maybe& gates,
                                            const std::vector<Maybe>& states)>
       step;
+  // The product with a weight of one direction, where weights are not plain tensors.
+  std::function<Maybe(OnnxNode& n, const Maybe& x, Weight weight, std::size_t direction)> product = nullptr;
 };
 
 Result<Results> import_recurrent(OnnxNode& n, const Cell& cell);
+// R has the axes [directions, hidden, gates * hidden] if the cell has a product of its own, else those of ONNX.
+Cell lstm_cell();
 
 // Columns [i * hidden, (i + 1) * hidden) of the last axis.
 Maybe gate(OnnxNode& n, const Maybe& gates, std::int64_t i, Dim hidden);

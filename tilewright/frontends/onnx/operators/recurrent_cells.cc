@@ -21,7 +21,8 @@ Maybe one_minus(OnnxNode& n, const Maybe& x) {
 
 // R h, with its bias where the step adds it.
 Maybe recurrent_gates(OnnxNode& n, const Direction& direction, const Maybe& hidden) {
-  const Maybe product = n.op(Op::kMatMul, {hidden, n.local(direction.recurrence)});
+  const Maybe product =
+      direction.product ? direction.product(n, hidden) : n.op(Op::kMatMul, {hidden, n.local(direction.recurrence)});
   return direction.recurrence_bias == nullptr ? product : add(n, product, n.local(direction.recurrence_bias));
 }
 
@@ -80,13 +81,17 @@ Result<Results> import_gru(OnnxNode& n) {
                               .step = gru_step});
 }
 
+Cell lstm_cell() {
+  return {.gates = 4,
+          .num_states = 2,
+          .activations = {"Sigmoid", "Tanh", "Tanh"},
+          .adds_recurrence_bias = true,
+          .peepholes_input = 7,
+          .step = lstm_step};
+}
+
 Result<Results> import_lstm(OnnxNode& n) {
-  return import_recurrent(n, {.gates = 4,
-                              .num_states = 2,
-                              .activations = {"Sigmoid", "Tanh", "Tanh"},
-                              .adds_recurrence_bias = true,
-                              .peepholes_input = 7,
-                              .step = lstm_step});
+  return import_recurrent(n, lstm_cell());
 }
 
 }  // namespace tilewright::onnx
