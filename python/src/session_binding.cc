@@ -111,6 +111,8 @@ void bind_sessions(nb::module_& module) {
       .def_prop_ro("inputs", &inputs_of, "(name, dtype, shape) of what a call brings.")
       .def_prop_ro("outputs", &outputs_of)
       .def_prop_ro("scalars", [](const Model& self) { return self.source().scalar_inputs(); })
+      .def_prop_ro("metadata", &Model::metadata,
+                   "Texts by key: of whoever saved the model, and \"tilewright.*\" for the library.")
       .def("weight_names", &Model::weight_names)
       .def(
           "set_weights", [](Model& self, std::map<std::string, Tensor> weights) { unwrap(self.set_weights(weights)); },

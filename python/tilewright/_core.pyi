@@ -260,6 +260,12 @@ class Model:
     @property
     def scalars(self) -> list[Dim]: ...
 
+    @property
+    def metadata(self) -> dict[str, str]:
+        """
+        Texts by key: of whoever saved the model, and "tilewright.*" for the library.
+        """
+
     def weight_names(self) -> list[str]: ...
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None: ...

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core
+from .elements import Elements, from_carrier, to_carrier
 
 # ONNX's names of element types, as onnxruntime spells them.
 _TYPE_NAMES = {
@@ -48,11 +49,13 @@ class Session:
         self._outputs = model.outputs
         self._input_names = [name for name, _, _ in self._inputs]
         self._output_names = [name for name, _, _ in self._outputs]
+        self._elements = Elements(model.metadata)
         self._scalars = [symbol.name for symbol in model.scalars]
 
     @property
     def inputs(self) -> list[tuple[str, _core.DType, list[_core.Dim]]]:
-        """(name, dtype, shape) of each input."""
+        """(name, dtype, shape) of each input. Of an ONNX element type without a dtype: that of its carrier; get_inputs()
+        names the type itself."""
         return self._inputs
 
     @property
@@ -84,16 +87,36 @@ class Session:
         if missing or unknown:
             problem = f"missing inputs: {missing}" if missing else f"unknown inputs: {unknown}"
             raise ValueError(f"{problem}; the model takes {takes}")
+        if self._elements:
+            return self._call_carried(inputs)
         tensors = [_to_tensor(inputs[name]) for name in self._input_names]
         results = self._model.run(tensors, [inputs[name] for name in self._scalars])
         convert = _converter(next((inputs[name] for name in self._input_names), None))
         return {name: convert(result) for name, result in zip(self._output_names, results, strict=True)}
 
+    def _call_carried(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """A call of a model with element types that dtypes only carry. Their arrays are numpy's."""
+        elements = self._elements
+        strings = elements.strings()
+        tensors = []
+        for name in self._input_names:
+            element = elements.inputs.get(name)
+            value = inputs[name] if element is None else to_carrier(inputs[name], element, strings, name)
+            tensors.append(_to_tensor(value))
+        results = self._model.run(tensors, [inputs[name] for name in self._scalars])
+        plain = [inputs[name] for name in self._input_names if name not in elements.inputs]
+        convert = _converter(plain[0] if plain else None)
+        out = {}
+        for name, result in zip(self._output_names, results, strict=True):
+            element = elements.outputs.get(name)
+            out[name] = convert(result) if element is None else from_carrier(result.numpy(), element, strings)
+        return out
+
     def get_inputs(self) -> list[TensorArgument]:
-        return [_describe(*row) for row in self._inputs]
+        return [_describe(*row, self._elements.inputs.get(row[0])) for row in self._inputs]
 
     def get_outputs(self) -> list[TensorArgument]:
-        return [_describe(*row) for row in self._outputs]
+        return [_describe(*row, self._elements.outputs.get(row[0])) for row in self._outputs]
 
     def get_providers(self) -> list[str]:
         return ["CPUExecutionProvider"]
@@ -116,9 +139,9 @@ class InferenceSession(Session):
         super().__init__(_load_model(path_or_bytes))
 
 
-def _describe(name: str, dtype: _core.DType, shape: list[_core.Dim]) -> TensorArgument:
+def _describe(name: str, dtype: _core.DType, shape: list[_core.Dim], element: str | None) -> TensorArgument:
     sizes = [str(dim) if dim.constant is None else dim.constant for dim in shape]
-    return TensorArgument(name, sizes, f"tensor({_TYPE_NAMES[_dtype_name(dtype)]})")
+    return TensorArgument(name, sizes, f"tensor({element or _TYPE_NAMES[_dtype_name(dtype)]})")
 
 
 def _dtype_name(dtype: _core.DType) -> str:

@@ -69,6 +69,7 @@ Result<Imported> Importer::run() {
   }
   out.graph->set_outputs(std::move(outputs), std::move(names));
   out.weights = std::move(scope.weights());
+  describe_elements(out, *model.graph, results);
   for (const schema::StringStringEntryProto& entry : model.metadata_props) {
     out.metadata.emplace(entry.key.value_or(""), entry.value.value_or(""));
   }
@@ -80,7 +81,8 @@ Status Importer::add_initializers(const schema::GraphProto& proto, Frame& frame)
     const std::string_view name = initializer.name.value_or("");
     auto tensor = source_.tensor(initializer);
     if (!tensor.ok()) return std::move(tensor).error().in(fmt::format("initializer '{}'", name));
-    frame.names.values[name] = constant_value(std::move(tensor).value(), name);
+    TW_ASSIGN(const ElemType elem, to_elem(initializer.data_type.value_or(0)));
+    frame.names.values[name] = constant_value(std::move(tensor).value(), name, elem.carried);
   }
   if (!proto.sparse_initializer.empty()) return fail(ErrorKind::kUnsupported, "sparse initializers");
   return {};
@@ -217,7 +219,8 @@ Result<Region> Importer::region(const schema::GraphProto& proto, const Frame& cl
       return fail(ErrorKind::kUnsupported, "a loop carries '{}', which is not a tensor", name);
     }
     const ValueId id = region.graph->add_input(inputs[i]->type, name);
-    region.inputs.push_back(tensor_value(*region.scope, id, inputs[i]->type));
+    region.scope->set_carried(id, inputs[i]->carried);
+    region.inputs.push_back(tensor_value(*region.scope, id, inputs[i]->type, inputs[i]->carried));
   }
   TW_ASSIGN(region.results, subgraph(proto, closure, *region.scope, region.inputs));
   return region;

@@ -31,6 +31,7 @@ class Importer {
   Result<Results> convert(const schema::NodeProto& proto, Frame& frame, std::vector<ValueRef> inputs);
   Result<Results> call(const schema::FunctionProto& function, const schema::NodeProto& node, Frame& caller,
                        std::vector<ValueRef> inputs);
+  void describe_elements(Imported& out, const schema::GraphProto& proto, const Results& results);
   Result<Results> outputs_of(const schema::GraphProto& proto, const Frame& frame) const;
   void name_results(const Results& results, const schema::NodeProto& proto, Frame& frame, std::size_t first_new);
 

@@ -88,17 +88,36 @@ Status Importer::add_inputs(const schema::GraphProto& proto, Frame& frame) {
     if (input.type == nullptr || input.type->tensor_type == nullptr) {
       return fail(ErrorKind::kUnsupported, "input '{}' is not a tensor", name);
     }
-    auto dtype = to_dtype(input.type->tensor_type->elem_type.value_or(0));
-    if (!dtype.ok()) return std::move(dtype).error().in(fmt::format("input '{}'", name));
+    auto elem = to_elem(input.type->tensor_type->elem_type.value_or(0));
+    if (!elem.ok()) return std::move(elem).error().in(fmt::format("input '{}'", name));
     TW_ASSIGN(Shape shape, input_shape(*input.type->tensor_type, name));
-    TensorType type{*dtype, std::move(shape)};
+    TensorType type{elem->dtype, std::move(shape)};
     const ValueId id = frame.graph->graph().add_input(type, name);
     if (frame.graph->graph().value(id).name != name) {
       return fail(ErrorKind::kInvalidArgument, "two inputs are called '{}'", name);
     }
-    frame.names.values[name] = tensor_value(*frame.graph, id, std::move(type));
+    frame.names.values[name] = tensor_value(*frame.graph, id, std::move(type), elem->carried);
+    frame.graph->set_carried(id, elem->carried);
   }
   return {};
+}
+
+// For the border of a session: which inputs and outputs are of a type that their dtype only carries, and the texts that
+// numbers of the model stand for.
+void Importer::describe_elements(Imported& out, const schema::GraphProto& proto, const Results& results) {
+  for (const schema::ValueInfoProto& input : proto.input) {
+    const std::string_view name = input.name.value_or("");
+    if (input.type == nullptr || input.type->tensor_type == nullptr) continue;
+    const CarriedRow* row = find_carried(input.type->tensor_type->elem_type.value_or(0));
+    if (row != nullptr) out.metadata[fmt::format("{}{}", kInputElement, name)] = row->text;
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i]->carried == Carried::kNone) continue;
+    out.metadata[fmt::format("{}{}", kOutputElement, proto.output[i].name.value_or(""))] =
+        row_of(results[i]->carried).text;
+  }
+  const std::vector<std::string>& texts = source_.strings().texts();
+  for (std::size_t i = 1; i < texts.size(); ++i) out.metadata[fmt::format("{}{}", kString, i)] = texts[i];
 }
 
 }  // namespace tilewright::onnx

@@ -17,6 +17,12 @@ struct Bytes {
 };
 Result<Bytes> map_file(const std::string& path);
 
+// Keys of metadata. An input or output whose dtype only carries its element type: its name after the key, and the name
+// of the type. Of a string, which i64 carries: the number after the key, and the text; 0 is the empty one.
+inline constexpr std::string_view kInputElement = "tilewright.element.input.";
+inline constexpr std::string_view kOutputElement = "tilewright.element.output.";
+inline constexpr std::string_view kString = "tilewright.string.";
+
 struct Imported {
   std::unique_ptr<Graph> graph;
   std::map<std::string, Tensor> weights;  // by the name of the graph input that each is the value of

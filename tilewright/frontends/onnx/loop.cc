@@ -58,13 +58,22 @@ Result<std::vector<TensorType>> input_types(const LoopSpec& spec, const std::vec
   return types;
 }
 
+// Of the same inputs: what their dtypes carry.
+std::vector<Carried> element_types(const LoopSpec& spec) {
+  std::vector<Carried> out{Carried::kNone};
+  for (const Results* list : {&spec.states, &spec.scanned}) {
+    for (const ValueRef& value : *list) out.push_back(value->carried);
+  }
+  return out;
+}
+
 Result<Body> build_body(OnnxNode& n, const LoopSpec& spec) {
   Body body;
   std::vector<TensorType> states;
   for (const ValueRef& state : spec.states) states.push_back(state->type);
   for (int round = 0; round < kMaxRounds; ++round) {
     TW_ASSIGN(const std::vector<TensorType> types, input_types(spec, states));
-    body.region = n.open_region(types);
+    body.region = n.open_region(types, element_types(spec));
     const auto first = body.region.inputs.begin() + 1;
     const auto middle = first + static_cast<std::ptrdiff_t>(states.size());
     const Results carried(first, middle);
@@ -164,6 +173,9 @@ Result<LoopResult> build_loop(OnnxNode& n, const LoopSpec& spec) {
   TW_ASSIGN(const std::vector<ValueId> values, n.ops(Op::kScan, initial, std::move(attrs), std::move(regions)));
   LoopResult out;
   for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t num_states = spec.states.size();
+    n.scope().set_carried(values[i],
+                          i < num_states ? spec.states[i]->carried : body.trip.rows[i - num_states]->carried);
     (i < spec.states.size() ? out.states : out.rows).push_back(n.result(values[i]));
   }
   return out;

@@ -146,10 +146,25 @@ Result<Tensor> OnnxNode::tensor(std::string_view name) const {
   return importer_.source().tensor(*found->t);
 }
 
+Result<ElemType> OnnxNode::elem_of_tensor(std::string_view name) const {
+  const schema::AttributeProto* found = attribute(name);
+  return found == nullptr || found->t == nullptr ? ElemType{} : to_elem(found->t->data_type.value_or(0));
+}
+
+std::int64_t OnnxNode::number_of(std::string_view text) const {
+  return importer_.source().strings().number_of(text);
+}
+
 Result<DType> OnnxNode::dtype(std::string_view name) const {
   const std::int64_t given = integer(name, 0);
   if (given == 0) return fail(ErrorKind::kInvalidArgument, "attribute '{}', an element type, is missing", name);
   return to_dtype(given);
+}
+
+Result<ElemType> OnnxNode::elem(std::string_view name) const {
+  const std::int64_t given = integer(name, 0);
+  if (given == 0) return fail(ErrorKind::kInvalidArgument, "attribute '{}', an element type, is missing", name);
+  return to_elem(given);
 }
 
 Result<std::int64_t> OnnxNode::axis(std::int64_t given, std::size_t rank) const {

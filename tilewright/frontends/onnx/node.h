@@ -14,6 +14,12 @@ class Importer;
 using Maybe = Result<ValueId>;
 using Results = std::vector<ValueRef>;
 
+// What the attributes of a cast say about floats of few bits.
+struct CastRules {
+  bool saturate = true;
+  std::string_view round_mode = "up";  // of powers of two
+};
+
 struct Region {
   std::unique_ptr<Graph> graph;
   std::unique_ptr<GraphScope> scope;
@@ -62,7 +68,11 @@ class OnnxNode {
   std::optional<std::vector<double>> reals_of(std::string_view name) const;
   std::vector<std::string_view> texts_of(std::string_view name) const;
   Result<Tensor> tensor(std::string_view name) const;
-  Result<DType> dtype(std::string_view name) const;  // of an attribute that holds an element type
+  Result<DType> dtype(std::string_view name) const;    // of an attribute that holds an element type
+  Result<ElemType> elem(std::string_view name) const;  // the same, of a type that a dtype carries too
+  Result<ElemType> elem_of_tensor(std::string_view name) const;
+  // The number that stands for a text in the model.
+  std::int64_t number_of(std::string_view text) const;
   // An axis, negative ones counted from the end of `rank`.
   Result<std::int64_t> axis(std::int64_t given, std::size_t rank) const;
   Result<Ints> axes(const Ints& given, std::size_t rank) const;
@@ -72,10 +82,17 @@ class OnnxNode {
   Maybe op(Op op, const std::vector<ValueId>& inputs, Attrs attrs = {});
   Result<std::vector<ValueId>> ops(Op op, const std::vector<ValueId>& inputs, Attrs attrs = {},
                                    std::vector<std::unique_ptr<Graph>> regions = {});
-  Maybe number(DType dtype, Dim value);                // rank 0
-  Maybe number_like(const Maybe& like, double value);  // of the same dtype
+  Result<std::vector<ValueId>> plain_ops(Op op, const std::vector<ValueId>& inputs, Attrs attrs = {},
+                                         std::vector<std::unique_ptr<Graph>> regions = {});  // of carriers
+  Maybe number(DType dtype, Dim value);                                                      // rank 0
+  Maybe number_like(const Maybe& like, double value);                                        // of the same dtype
   Maybe constant_tensor(Tensor tensor);
   Maybe cast(const Maybe& value, DType dtype);
+  // A cast as ONNX means it, from and to any element type; the result is of just that type.
+  Maybe convert(const Maybe& value, ElemType to, const CastRules& rules = {});
+  Carried carried(ValueId value) const { return frame_.graph->carried(value); }
+  ElemType elem_of(ValueId value) const { return {type_of(value).dtype, carried(value)}; }
+  Result<ElemType> elem_of_input(std::size_t input) const;
   Maybe reshape(const Maybe& value, Shape shape);
   Maybe expand(const Maybe& value, Shape shape);
   Maybe transpose(const Maybe& value, Ints perm);
@@ -102,7 +119,7 @@ class OnnxNode {
   Result<Region> region(std::string_view name, const std::vector<ValueRef>& inputs);
   Result<std::vector<ValueId>> finish_region(Region& region);  // its results as outputs of its graph
   // For loops: a region with inputs of these types, and a node like this one inside of it.
-  Region open_region(const std::vector<TensorType>& inputs);
+  Region open_region(const std::vector<TensorType>& inputs, const std::vector<Carried>& carried = {});
   template <typename Build>
   auto inside(Region& region, Build build) {
     Frame frame{

@@ -1,6 +1,7 @@
 // Building with a node: operators of the graph, and the small things every importer needs.
 #include <algorithm>
 
+#include "tilewright/frontends/onnx/carried_ops.h"
 #include "tilewright/frontends/onnx/importer.h"
 #include "tilewright/frontends/onnx/node.h"
 
@@ -22,6 +23,12 @@ Maybe OnnxNode::op(Op op, const std::vector<ValueId>& inputs, Attrs attrs) {
 
 Result<std::vector<ValueId>> OnnxNode::ops(Op op, const std::vector<ValueId>& inputs, Attrs attrs,
                                            std::vector<std::unique_ptr<Graph>> regions) {
+  if (frame_.graph->has_carried()) return carried_ops(*this, op, inputs, std::move(attrs), std::move(regions));
+  return plain_ops(op, inputs, std::move(attrs), std::move(regions));
+}
+
+Result<std::vector<ValueId>> OnnxNode::plain_ops(Op op, const std::vector<ValueId>& inputs, Attrs attrs,
+                                                 std::vector<std::unique_ptr<Graph>> regions) {
   return frame_.graph->builder().op(op, inputs, std::move(attrs), std::move(regions));
 }
 
@@ -41,7 +48,29 @@ Maybe OnnxNode::constant_tensor(Tensor tensor) {
 
 Maybe OnnxNode::cast(const Maybe& value, DType dtype) {
   if (!value.ok() || type_of(value.value()).dtype == dtype) return value;
+  if (carried(*value) == Carried::kU64) return from_elements(*this, *value, dtype);
   return op(Op::kCast, {value}, {{"dtype", dtype}});
+}
+
+Maybe OnnxNode::convert(const Maybe& value, ElemType to, const CastRules& rules) {
+  if (!value.ok()) return value;
+  const ElemType from = elem_of(*value);
+  if (from == to) return value;
+  if (from.carried == Carried::kString || to.carried == Carried::kString) {
+    return fail(ErrorKind::kUnsupported, "a cast between strings and numbers");
+  }
+  if (to.carried == Carried::kNone) {
+    return from.carried == Carried::kNone ? cast(value, to.dtype) : from_elements(*this, *value, to.dtype);
+  }
+  // An integer keeps its low bits; a float is rounded from the number that the element stands for.
+  const bool is_number = from.carried != Carried::kNone && row_of(to.carried).kind == 'f';
+  const DType wide = from.dtype == DType::kF32 ? DType::kF32 : DType::kF64;
+  return to_elements(*this, is_number ? from_elements(*this, *value, wide) : value, to.carried, rules);
+}
+
+Result<ElemType> OnnxNode::elem_of_input(std::size_t input) const {
+  TW_ASSIGN(const ValueRef value, this->value(input));
+  return ElemType{value->type.dtype, value->carried};
 }
 
 Maybe OnnxNode::reshape(const Maybe& value, Shape shape) {
@@ -92,7 +121,7 @@ Maybe OnnxNode::unsqueeze(const Maybe& value, const Ints& axes) {
 }
 
 ValueRef OnnxNode::result(ValueId value) const {
-  return tensor_value(*frame_.graph, value, type_of(value));
+  return tensor_value(*frame_.graph, value, type_of(value), carried(value));
 }
 
 Result<ValueRef> OnnxNode::result(const Maybe& value) const {
@@ -130,14 +159,16 @@ Status OnnxNode::require(Dim condition, std::string message) {
   return {};
 }
 
-Region OnnxNode::open_region(const std::vector<TensorType>& inputs) {
+Region OnnxNode::open_region(const std::vector<TensorType>& inputs, const std::vector<Carried>& carried) {
   Region region;
   region.graph = std::make_unique<Graph>();
   region.graph->facts = facts();
   region.scope = std::make_unique<GraphScope>(*region.graph, frame_.graph);
-  for (const TensorType& type : inputs) {
-    const ValueId id = region.graph->add_input(type, "carried");
-    region.inputs.push_back(tensor_value(*region.scope, id, type));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId id = region.graph->add_input(inputs[i], "carried");
+    const Carried element = i < carried.size() ? carried[i] : Carried::kNone;
+    region.scope->set_carried(id, element);
+    region.inputs.push_back(tensor_value(*region.scope, id, inputs[i], element));
   }
   return region;
 }

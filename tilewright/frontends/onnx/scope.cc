@@ -33,6 +33,7 @@ Result<ValueId> GraphScope::local(const ValueRef& value) {
   if (const auto found = locals_.find(value); found != locals_.end()) return found->second;
   TW_ASSIGN(const ValueId id, place(value));
   locals_.emplace(value, id);
+  set_carried(id, value->carried);
   return id;
 }
 

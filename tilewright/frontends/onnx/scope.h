@@ -24,6 +24,15 @@ class GraphScope {
   Builder& builder() { return builder_; }
   // The value as a tensor of this graph.
   Result<ValueId> local(const ValueRef& value);
+  // The element type of a value that its dtype only carries.
+  Carried carried(ValueId value) const {
+    const auto found = carried_.find(value);
+    return found == carried_.end() ? Carried::kNone : found->second;
+  }
+  bool has_carried() const { return !carried_.empty(); }
+  void set_carried(ValueId value, Carried carried) {
+    if (carried != Carried::kNone) carried_[value] = carried;
+  }
   // Values of the weight inputs that constants became; of the outermost graph.
   std::map<std::string, Tensor>& weights() { return outer_ == nullptr ? weights_ : outer_->weights(); }
 
@@ -36,6 +45,7 @@ class GraphScope {
   Builder builder_;
   GraphScope* outer_;
   std::unordered_map<ValueRef, ValueId> locals_;
+  std::unordered_map<ValueId, Carried> carried_;
   std::map<std::string, Tensor> weights_;
 };
 

@@ -22,19 +22,21 @@ HostTensor read_elements(const Tensor& tensor) {
 
 }  // namespace
 
-ValueRef tensor_value(const GraphScope& home, ValueId id, TensorType type) {
+ValueRef tensor_value(const GraphScope& home, ValueId id, TensorType type, Carried carried) {
   auto value = std::make_shared<OnnxValue>();
   value->type = std::move(type);
   value->id = id;
+  value->carried = carried;
   value->home = &home;
   return value;
 }
 
-ValueRef constant_value(Tensor tensor, std::string_view label) {
+ValueRef constant_value(Tensor tensor, std::string_view label, Carried carried) {
   auto value = std::make_shared<OnnxValue>();
   value->type = {tensor.dtype(), Shape(tensor.sizes().begin(), tensor.sizes().end())};
   value->constant = std::move(tensor);
   value->label = label;
+  value->carried = carried;
   return value;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewright/frontends/onnx/carriers.h"
 #include "tilewright/graph/graph.h"
 
 namespace tilewright::onnx {
@@ -30,8 +31,9 @@ using ValueRef = std::shared_ptr<const OnnxValue>;
 struct OnnxValue {
   enum class Kind { kTensor, kSequence, kNone };
   Kind kind = Kind::kTensor;
-  TensorType type;        // of a tensor
-  ValueId id = kNoValue;  // its place in the graph of `home`, if it has one
+  TensorType type;                   // of a tensor
+  Carried carried = Carried::kNone;  // its element type, where the dtype only carries it
+  ValueId id = kNoValue;             // its place in the graph of `home`, if it has one
   const GraphScope* home = nullptr;
   std::optional<Tensor> constant;
   std::string label;                        // of a constant: the name it gets in the graph
@@ -39,8 +41,8 @@ struct OnnxValue {
   std::vector<ValueRef> items;              // of a sequence
 };
 
-ValueRef tensor_value(const GraphScope& home, ValueId id, TensorType type);
-ValueRef constant_value(Tensor tensor, std::string_view label);
+ValueRef tensor_value(const GraphScope& home, ValueId id, TensorType type, Carried carried = Carried::kNone);
+ValueRef constant_value(Tensor tensor, std::string_view label, Carried carried = Carried::kNone);
 ValueRef host_value(HostTensor tensor);
 ValueRef sequence_value(std::vector<ValueRef> items);
 ValueRef no_value();

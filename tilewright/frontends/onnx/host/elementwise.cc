@@ -156,7 +156,9 @@ HostResult host_unary(const HostCall& call) {
 }
 
 HostResult host_cast(const HostCall& call) {
-  TW_ASSIGN(const DType dtype, call.node.dtype("to"));
+  TW_ASSIGN(const ElemType to, call.node.elem("to"));
+  if (to.carried != Carried::kNone) return not_on_host();
+  const DType dtype = to.dtype;
   HostTensor out = call[0];
   out.dtype = dtype;
   const bool narrow = byte_size(dtype) < 4 && dtype != DType::kBool;

@@ -30,6 +30,7 @@ Result<std::optional<Results>> run_on_host(OnnxNode& node, std::string_view doma
   for (std::size_t i = 0; i < node.num_inputs(); ++i) {
     const HostTensor* known = node.known(i);
     if (known == nullptr && node.inputs()[i] != nullptr) return std::optional<Results>();
+    if (known != nullptr && node.inputs()[i]->carried != Carried::kNone) return std::optional<Results>();
     call.inputs.push_back(known);
   }
   if (call.inputs.empty() || call.inputs[0] == nullptr) return std::optional<Results>();

@@ -136,8 +136,9 @@ HostResult host_constant_of_shape(const HostCall& call) {
   if (count < 0 || count > 64) return not_on_host();
   HostTensor value{DType::kF32, {}, {Dim::real(0.0)}};
   if (call.node.has_attribute("value")) {
+    TW_ASSIGN(const ElemType elem, call.node.elem_of_tensor("value"));
     TW_ASSIGN(Tensor given, call.node.tensor("value"));
-    if (given.count() != 1) return not_on_host();
+    if (given.count() != 1 || elem.carried != Carried::kNone) return not_on_host();
     value = *host(*constant_value(std::move(given), ""));
   }
   return std::optional(HostTensor{value.dtype, *shape, Dims(static_cast<std::size_t>(count), value.elements[0])});

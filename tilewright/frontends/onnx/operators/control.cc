@@ -55,7 +55,10 @@ Result<Results> import_if(OnnxNode& n) {
   TW_ASSIGN(const std::vector<ValueId> values,
             n.ops(Op::kIf, {scalar}, {{"late", std::move(late)}}, std::move(regions)));
   Results results;
-  for (const ValueId value : values) results.push_back(n.result(value));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    n.scope().set_carried(values[i], yes.results[i]->carried);
+    results.push_back(n.result(values[i]));
+  }
   return results;
 }
 

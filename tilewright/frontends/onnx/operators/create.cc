@@ -20,7 +20,13 @@ Result<Tensor> constant_of(const OnnxNode& n) {
   if (n.has_attribute("value_int")) return Tensor::scalar(n.integer("value_int", 0));
   if (const auto values = n.reals_of("value_floats"); values) return row_of<float>(*values);
   if (const auto values = n.integers_of("value_ints"); values) return row_of<std::int64_t>(*values);
-  return fail(ErrorKind::kUnsupported, "a constant that is sparse or of strings");
+  if (n.has_attribute("value_string")) return Tensor::scalar(n.number_of(n.text("value_string", "")));
+  if (n.has_attribute("value_strings")) {
+    std::vector<std::int64_t> numbers;
+    for (const std::string_view text : n.texts_of("value_strings")) numbers.push_back(n.number_of(text));
+    return row_of<std::int64_t>(numbers);
+  }
+  return fail(ErrorKind::kUnsupported, "a constant that is sparse");
 }
 
 // ceil((limit - start) / delta), at least 0.
@@ -51,32 +57,35 @@ Maybe float_range(OnnxNode& n, DType dtype) {
 
 Result<Results> import_constant(OnnxNode& n) {
   TW_ASSIGN(Tensor tensor, constant_of(n));
-  return Results{constant_value(std::move(tensor), n.proto().output.empty() ? "" : n.proto().output[0])};
+  TW_ASSIGN(ElemType elem, n.elem_of_tensor("value"));
+  if (n.has_attribute("value_string") || n.has_attribute("value_strings")) elem.carried = Carried::kString;
+  return Results{constant_value(std::move(tensor), n.proto().output.empty() ? "" : n.proto().output[0], elem.carried)};
 }
 
 Maybe import_constant_of_shape(OnnxNode& n) {
   TW_ASSIGN(const Dims shape, n.integers(0));
   Tensor value = Tensor::scalar(0.0F);
+  TW_ASSIGN(const ElemType elem, n.elem_of_tensor("value"));
   if (n.has_attribute("value")) {
     TW_ASSIGN(value, n.tensor("value"));
   }
   if (value.count() != 1) return fail(ErrorKind::kInvalidArgument, "the value has {} elements, not one", value.count());
-  return n.expand(n.reshape(n.constant_tensor(std::move(value)), {}), shape);
+  return n.expand(n.reshape(n.local(constant_value(std::move(value), "", elem.carried)), {}), shape);
 }
 
 Maybe import_eye_like(OnnxNode& n) {
   TW_ASSIGN(const TensorType type, n.type(0));
   if (type.shape.size() != 2) return fail(ErrorKind::kShapeMismatch, "the input must be a matrix: {}", type);
-  DType dtype = type.dtype;
+  TW_ASSIGN(ElemType elem, n.elem_of_input(0));
   if (n.has_attribute("dtype")) {
-    TW_ASSIGN(dtype, n.dtype("dtype"));
+    TW_ASSIGN(elem, n.elem("dtype"));
   }
   const auto positions = [&](Shape shape, std::int64_t axis, std::int64_t start) {
     return n.op(Op::kIota, {}, {{"dtype", DType::kI64}, {"shape", std::move(shape)}, {"axis", axis}, {"start", start}});
   };
-  return n.cast(n.op(Op::kEq, {positions({type.shape[0], Dim(1)}, 0, n.integer("k", 0)),
-                               positions({Dim(1), type.shape[1]}, 1, 0)}),
-                dtype);
+  return n.convert(n.op(Op::kEq, {positions({type.shape[0], Dim(1)}, 0, n.integer("k", 0)),
+                                  positions({Dim(1), type.shape[1]}, 1, 0)}),
+                   elem);
 }
 
 Maybe import_range(OnnxNode& n) {

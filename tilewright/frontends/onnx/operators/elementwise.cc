@@ -31,6 +31,26 @@ Maybe second_input(OnnxNode& n, Maybe second) {
   return n.reshape(second, std::move(aligned));
 }
 
+// A dtype with just the bits of the elements.
+Result<DType> bits_of(ElemType elem) {
+  switch (elem.carried) {
+    case Carried::kNone:
+      return elem.dtype;
+    case Carried::kU16:
+      return DType::kI16;
+    case Carried::kU32:
+      return DType::kI32;
+    case Carried::kU64:
+      return DType::kI64;
+    default:
+      return fail(ErrorKind::kUnsupported, "the bits of {}", row_of(elem.carried).text);
+  }
+}
+
+CastRules cast_rules(const OnnxNode& n) {
+  return {n.integer("saturate", 1) != 0, n.text("round_mode", "up")};
+}
+
 }  // namespace
 
 Maybe import_binary(OnnxNode& n) {
@@ -55,8 +75,12 @@ Maybe import_bit_shift(OnnxNode& n) {
 }
 
 Maybe import_bit_cast(OnnxNode& n) {
-  TW_ASSIGN(const DType dtype, n.dtype("to"));
-  return n.op(Op::kBitcast, {n.input(0)}, {{"dtype", dtype}});
+  TW_ASSIGN(const ElemType from, n.elem_of_input(0));
+  TW_ASSIGN(const ElemType to, n.elem("to"));
+  TW_ASSIGN(const DType source, bits_of(from));
+  TW_ASSIGN(const DType target, bits_of(to));
+  const Maybe bits = n.op(Op::kBitcast, {n.convert(n.input(0), {source})}, {{"dtype", target}});
+  return n.convert(bits, to);
 }
 
 Maybe import_mod(OnnxNode& n) {
@@ -71,7 +95,8 @@ Maybe import_pow(OnnxNode& n) {
   if (is_float(base.dtype) || !is_float(exponent.dtype)) {
     return n.op(Op::kPow, {n.input(0), n.cast(second, base.dtype)});
   }
-  return n.cast(n.op(Op::kPow, {n.cast(n.input(0), DType::kF64), n.cast(second, DType::kF64)}), base.dtype);
+  TW_ASSIGN(const ElemType elem, n.elem_of_input(0));
+  return n.convert(n.op(Op::kPow, {n.cast(n.input(0), DType::kF64), n.cast(second, DType::kF64)}), elem);
 }
 
 Maybe import_is_inf(OnnxNode& n) {
@@ -84,13 +109,13 @@ Maybe import_is_inf(OnnxNode& n) {
 }
 
 Maybe import_cast(OnnxNode& n) {
-  TW_ASSIGN(const DType dtype, n.dtype("to"));
-  return n.cast(n.input(0), dtype);
+  TW_ASSIGN(const ElemType to, n.elem("to"));
+  return n.convert(n.input(0), to, cast_rules(n));
 }
 
 Maybe import_cast_like(OnnxNode& n) {
-  TW_ASSIGN(const TensorType like, n.type(1));
-  return n.cast(n.input(0), like.dtype);
+  TW_ASSIGN(const ElemType like, n.elem_of_input(1));
+  return n.convert(n.input(0), like, cast_rules(n));
 }
 
 Maybe import_clip(OnnxNode& n) {
