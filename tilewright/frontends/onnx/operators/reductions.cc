@@ -1,4 +1,6 @@
 // Reductions, positions of extremes, running sums. Axes are an attribute in old opsets and an input in new ones.
+#include <array>
+
 #include "tilewright/frontends/onnx/operators.h"
 
 namespace tilewright::onnx {
@@ -90,13 +92,32 @@ Maybe import_arg_extreme(OnnxNode& n) {
 
 Maybe import_cumulative(OnnxNode& n) {
   TW_ASSIGN(const TensorType type, n.type(0));
-  TW_ASSIGN(const Ints given, n.constant_integers(1));
-  if (given.size() != 1)
-    return fail(ErrorKind::kInvalidArgument, "the axis must be one number: {} given", given.size());
-  TW_ASSIGN(const std::int64_t axis, n.axis(given[0], type.shape.size()));
-  return n.op(
-      n.op_type() == "CumSum" ? Op::kCumSum : Op::kCumProd, {n.input(0)},
-      {{"axis", axis}, {"reverse", n.integer("reverse", 0) != 0}, {"exclusive", n.integer("exclusive", 0) != 0}});
+  const std::int64_t rank = std::ssize(type.shape);
+  TW_ASSIGN(const Dim given, n.scalar(1));
+  const Op op = n.op_type() == "CumSum" ? Op::kCumSum : Op::kCumProd;
+  const auto along = [&](std::int64_t axis) {
+    return n.op(
+        op, {n.input(0)},
+        {{"axis", axis}, {"reverse", n.integer("reverse", 0) != 0}, {"exclusive", n.integer("exclusive", 0) != 0}});
+  };
+  if (const std::optional<std::int64_t> known = given.constant()) {
+    TW_ASSIGN(const std::int64_t axis, n.axis(*known, type.shape.size()));
+    return along(axis);
+  }
+  // An axis that only a call tells: the sums along each are there to choose from.
+  const auto holds = [](DimOp op_of_two, Dim a, Dim b) { return Dim::make(op_of_two, std::array{a, b}); };
+  const Dim in_range = holds(DimOp::kAnd, holds(DimOp::kLe, -rank, given), holds(DimOp::kLt, given, rank));
+  TW_TRY(n.require(in_range, fmt::format("the axis is out of range for rank {}", rank)));
+  Maybe chosen = n.input(0);
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    if (axis == 0) {
+      chosen = along(axis);
+      continue;
+    }
+    const Maybe here = n.op(Op::kEq, {n.number(DType::kI64, mod(given, rank)), n.number(DType::kI64, axis)});
+    chosen = n.op(Op::kSelect, {here, along(axis), chosen});
+  }
+  return chosen;
 }
 
 }  // namespace tilewright::onnx

@@ -9,19 +9,22 @@
 namespace tilewright::onnx {
 namespace {
 
-// Real elements of a row whose length is known.
-Result<Dims> reals(OnnxNode& n, std::size_t input) {
+// Real elements of a row of `count`; of a constant those that it has.
+Result<Dims> reals(OnnxNode& n, std::size_t input, std::size_t count) {
   Dims out;
   if (const HostTensor* known = n.known(input)) {
     for (const Dim element : known->elements) out.push_back(as_real(element));
     return out;
   }
   TW_ASSIGN(const TensorType type, n.type(input));
-  const auto count = type.shape.size() == 1 ? type.shape[0].constant() : std::nullopt;
-  if (!count || *count > 64) return fail(ErrorKind::kUnsupported, "input {} has an unknown length: {}", input, type);
-  for (std::int64_t i = 0; i < *count; ++i) {
+  if (type.shape.size() != 1) return fail(ErrorKind::kShapeMismatch, "input {} must be a row: {}", input, type);
+  if (type.shape[0].constant() == 0) return out;
+  const auto size = static_cast<std::int64_t>(count);
+  TW_TRY(n.require(Dim::make(DimOp::kEq, std::array{type.shape[0], Dim(size)}),
+                   fmt::format("input {} must have {} elements", input, size)));
+  for (std::int64_t i = 0; i < size; ++i) {
     TW_ASSIGN(const Dim element, n.late(n.slice(n.input(input), 0, i, i + 1)));
-    out.push_back(element);
+    out.push_back(as_real(element));
   }
   return out;
 }
@@ -58,7 +61,7 @@ struct Sizes {
 };
 
 // Where the opset has them: attributes, input 1, or inputs 2 and 3.
-Result<Sizes> read_sizes(OnnxNode& n) {
+Result<Sizes> read_sizes(OnnxNode& n, std::size_t count) {
   Sizes out;
   if (n.op_type() == "Upsample" && n.version() < 7) {
     out.scales = {Dim::real(1), Dim::real(1), Dim::real(n.real("height_scale", 1)),
@@ -69,7 +72,7 @@ Result<Sizes> read_sizes(OnnxNode& n) {
     const bool is_old = n.op_type() == "Upsample" || n.version() < 11;
     const std::size_t scales = is_old ? 1 : 2;
     if (n.has(scales)) {
-      TW_ASSIGN(out.scales, reals(n, scales));
+      TW_ASSIGN(out.scales, reals(n, scales, count));
     }
     if (out.scales.empty() && !is_old) {
       TW_ASSIGN(out.sizes, n.integers(3));
@@ -84,12 +87,12 @@ Result<std::vector<ResizeAxis>> read_axes(OnnxNode& n, const TensorType& x, std:
   if (const auto given = n.integers_of("axes")) {
     TW_ASSIGN(axes, n.axes(*given, x.shape.size()));
   }
-  TW_ASSIGN(const Sizes given, read_sizes(n));
+  TW_ASSIGN(const Sizes given, read_sizes(n, axes.size()));
   const std::size_t count = given.sizes.empty() ? given.scales.size() : given.sizes.size();
   if (count != axes.size()) return fail(ErrorKind::kInvalidArgument, "{} sizes for {} axes", count, axes.size());
   Dims region;
   if (coordinates == "tf_crop_and_resize") {
-    TW_ASSIGN(region, reals(n, 1));
+    TW_ASSIGN(region, reals(n, 1, 2 * count));
     if (region.size() != 2 * count)
       return fail(ErrorKind::kInvalidArgument, "the region has {} entries", region.size());
   }
