@@ -5,6 +5,7 @@ programs of unseen shapes are encoded anew; resident memory is read at the 100th
 """
 
 import argparse
+import math
 import random
 import sys
 import time
@@ -29,7 +30,10 @@ def main() -> None:
     run = torch.compile(workload.make(workload.key(shapes[0])), backend="tilewright", dynamic=True)
     start = time.perf_counter()
     with torch.no_grad():
-        for shape in [max(shapes), *(min(shapes, key=lambda s: s[axis]) for axis in range(len(shapes[0])))]:
+        largest = max(
+            shapes, key=workload.bytes if workload.bytes(shapes[0]) != workload.bytes(shapes[-1]) else math.prod
+        )
+        for shape in [largest, *(min(shapes, key=lambda s: s[axis]) for axis in range(len(shapes[0])))]:
             run(*workload.inputs(shape))  # one graph for sizes of 1 is Dynamo's own
         graphs = len(tilewright.explain(run).graphs)
         for number, shape in enumerate(shapes):

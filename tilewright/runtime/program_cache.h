@@ -5,18 +5,23 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 
 #include "tilewright/runtime/binder.h"
+#include "tilewright/runtime/program_memory.h"
 
 namespace tilewright::runtime {
 
 struct BoundSegment {
-  isa::Program program;
+  std::pmr::vector<isa::Word> words{program_memory()};  // of a program that was verified
+  std::int64_t scratch_bytes = 0;
   std::int64_t arena_bytes = 0;
   std::int64_t bytes_written = 0;    // to buffers, each time it runs
   std::unique_ptr<BindState> state;  // set when something after this segment reads it
   std::int64_t bytes() const;
+
+  static std::shared_ptr<BoundSegment> make();
 };
 
 class ProgramCache {
@@ -30,19 +35,24 @@ class ProgramCache {
   void clear();
 
  private:
+  using KeyView = std::span<const std::int64_t>;
   struct Entry {
-    Key key;
+    std::pmr::vector<std::int64_t> key;
     std::shared_ptr<const BoundSegment> segment;
     std::int64_t bytes;
   };
   struct Hash {
-    std::size_t operator()(const Key& key) const;
+    std::size_t operator()(KeyView key) const;
+  };
+  struct Same {
+    bool operator()(KeyView a, KeyView b) const;
   };
   void drop_oldest();
 
   std::mutex mutex_;
-  std::list<Entry> entries_;  // most recent first
-  std::unordered_map<Key, std::list<Entry>::iterator, Hash> index_;
+  std::pmr::list<Entry> entries_{program_memory()};  // most recent first
+  // Keys are those of the entries.
+  std::pmr::unordered_map<KeyView, std::pmr::list<Entry>::iterator, Hash, Same> index_{program_memory()};
   std::int64_t bytes_ = 0;
   std::int64_t limit_;
 };

@@ -8,8 +8,8 @@ namespace tilewright::runtime {
 namespace {
 
 std::shared_ptr<const BoundSegment> segment(std::size_t words) {
-  auto made = std::make_shared<BoundSegment>();
-  made->program.words.resize(words);
+  auto made = BoundSegment::make();
+  made->words.resize(words);
   return made;
 }
 
@@ -65,7 +65,7 @@ TEST(ProgramCache, AnEntryInUseOutlivesTheCache) {
     held = cache.find({1});
     cache.clear();
   }
-  EXPECT_EQ(held->program.words.size(), 10u);
+  EXPECT_EQ(held->words.size(), 10u);
 }
 
 }  // namespace

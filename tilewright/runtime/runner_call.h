@@ -24,7 +24,7 @@ struct Runner::Context {
   std::vector<std::byte*> buffers;
   std::vector<std::int64_t> buffer_bytes;
   std::vector<View> outputs;  // views of graph outputs over their buffers
-  std::vector<isa::Word> words;
+  isa::Program program;  // that is being bound
   ProgramCache::Key key;
   std::vector<Tensor> dynamic;                                 // by value: results of the host, which own their memory
   std::vector<std::vector<StateMemory>> memory;                // by step: results and state of its regions
@@ -71,7 +71,7 @@ class Runner::Call {
   void make_key(std::size_t segment);
   void add_layout(ValueId value);
   Result<std::shared_ptr<const BoundSegment>> bind_segment(std::size_t segment);
-  std::vector<isa::Buffer> describe_buffers() const;
+  void describe_buffers(std::vector<isa::Buffer>& buffers) const;
 
   Status run_host_step(std::size_t step);
   Status bind_late(Slot slot, std::int64_t value);

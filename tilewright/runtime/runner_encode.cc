@@ -38,7 +38,7 @@ Result<std::vector<isa::Program>> Runner::Call::encode(std::span<const TensorArg
   make_key(0);
   auto bound = bind_segment(0);
   if (!bound.ok()) return std::move(bound).error();
-  return std::vector<isa::Program>{(*bound)->program};
+  return std::vector<isa::Program>{c_.program};
 }
 
 }  // namespace tilewright::runtime

@@ -58,11 +58,11 @@ Status Runner::Call::run_segment(std::size_t segment) {
   }
   c_.arena_bytes = std::max(c_.arena_bytes, bound.arena_bytes);
   c_.buffers[0] = c_.arena.base();
-  if (bound.program.words.empty()) return {};
+  if (bound.words.empty()) return {};
   stats().launches.fetch_add(1, std::memory_order_relaxed);
   stats().bytes_written.fetch_add(bound.bytes_written, std::memory_order_relaxed);
   const std::int64_t start = clock_ns(CLOCK_MONOTONIC);
-  Status status = runner_.machine_.run(bound.program.words, bound.program.scratch_bytes, c_.buffers);
+  Status status = runner_.machine_.run(bound.words, bound.scratch_bytes, c_.buffers);
   stats().machine_ns.fetch_add(clock_ns(CLOCK_MONOTONIC) - start, std::memory_order_relaxed);
   return status;
 }
@@ -87,26 +87,26 @@ Status Runner::Call::find_program(std::size_t segment) {
 
 Result<std::shared_ptr<const BoundSegment>> Runner::Call::bind_segment(std::size_t segment) {
   const std::int64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-  c_.words.clear();
+  isa::Program& program = c_.program;
+  program.words.clear();
   if (segment == 0) set_constant_views();
-  TW_TRY(c_.binder.bind(segment, c_.dims, c_.state, c_.outputs, c_.words));
-  auto bound = std::make_shared<BoundSegment>();
-  bound->program.words.assign(c_.words.begin(), c_.words.end());
-  bound->program.scratch_bytes = c_.binder.scratch_bytes();
-  bound->arena_bytes = c_.state.allocator.end();
-  bound->program.buffers = describe_buffers();
-  bound->program.buffers[0].bytes = bound->arena_bytes;
-  if (Status status = isa::verify_program(bound->program, bound->bytes_written); !status.ok()) {
+  TW_TRY(c_.binder.bind(segment, c_.dims, c_.state, c_.outputs, program.words));
+  program.scratch_bytes = c_.binder.scratch_bytes();
+  describe_buffers(program.buffers);
+  const std::shared_ptr<BoundSegment> bound = BoundSegment::make();
+  bound->words.assign(program.words.begin(), program.words.end());
+  bound->scratch_bytes = program.scratch_bytes;
+  bound->arena_bytes = program.buffers[0].bytes = c_.state.allocator.end();
+  if (Status status = isa::verify_program(program, bound->bytes_written); !status.ok()) {
     return fail(ErrorKind::kInternal, "an encoded program does not verify: {}", status.error().message);
   }
   if (plan_.segments.size() > 1) bound->state = std::make_unique<BindState>(c_.state);
   const std::int64_t spent = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
-  if (debugs(DebugLevel::kPrograms)) write_debug(isa::disassemble(bound->program));
+  if (debugs(DebugLevel::kPrograms)) write_debug(isa::disassemble(program));
   stats().programs_encoded.fetch_add(1, std::memory_order_relaxed);
   stats().add_encode_time(spent);
-  std::shared_ptr<const BoundSegment> shared = std::move(bound);
-  runner_.cache_.insert(c_.key, shared);
-  return shared;
+  runner_.cache_.insert(c_.key, bound);
+  return std::shared_ptr<const BoundSegment>(bound);
 }
 
 void Runner::Call::set_constant_views() {
@@ -123,8 +123,8 @@ void Runner::Call::set_constant_views() {
   }
 }
 
-std::vector<isa::Buffer> Runner::Call::describe_buffers() const {
-  std::vector<isa::Buffer> buffers(plan_.num_buffers, {isa::BufferKind::kInput, 0});
+void Runner::Call::describe_buffers(std::vector<isa::Buffer>& buffers) const {
+  buffers.assign(plan_.num_buffers, {isa::BufferKind::kInput, 0});
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].bytes = c_.buffer_bytes[i];
   buffers[0].kind = isa::BufferKind::kArena;
   for (const auto& entry : plan_.constants) buffers[entry.first].kind = isa::BufferKind::kConstant;
@@ -134,7 +134,6 @@ std::vector<isa::Buffer> Runner::Call::describe_buffers() const {
   for (const Step& step : plan_.steps) {
     if (step.kind == StepKind::kAssign) buffers[plan_.values[step.inputs[0]].buffer].kind = isa::BufferKind::kOutput;
   }
-  return buffers;
 }
 
 }  // namespace tilewright::runtime
