@@ -285,3 +285,45 @@ def test_another_dtype_than_the_models_is_an_error_that_names_the_input():
     model = binary("Add", numpy.uint16)
     with pytest.raises(TypeError, match="input 'a' must be uint16, its dtype is int32"):
         model.run({"a": numpy.zeros((1, 1), numpy.int32), "b": numpy.zeros(1, numpy.uint16)})
+
+
+@pytest.mark.parametrize(
+    ("element", "dtype"),
+    [
+        (TensorProto.UINT16, numpy.uint16),
+        (TensorProto.INT4, ml_dtypes.int4),
+        (TensorProto.UINT4, ml_dtypes.uint4),
+        (TensorProto.FLOAT8E4M3FN, ml_dtypes.float8_e4m3fn),
+    ],
+)
+@pytest.mark.parametrize("block", [0, 4])
+def test_quantised_elements_with_scales_of_an_axis_or_of_blocks(element, dtype, block):
+    rng = numpy.random.default_rng(7)
+    attributes = {"axis": 1, "block_size": block} if block else {"axis": 1}
+    model = session(
+        [
+            helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], **attributes),
+            helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], **attributes),
+        ],
+        [
+            ("x", TensorProto.FLOAT, ["n", "c"]),
+            ("s", TensorProto.FLOAT, ["n", "b"] if block else ["c"]),
+            ("z", element, ["n", "b"] if block else ["c"]),
+        ],
+        [("q", element), ("y", TensorProto.FLOAT)],
+    )
+    is_float = element == TensorProto.FLOAT8E4M3FN
+    low, high = {"uint16": (0, 65535), "int4": (-8, 7), "uint4": (0, 15)}.get(numpy.dtype(dtype).name, (0, 0))
+    for n, c in ((3, 8), (1, 12)):
+        x = rng.normal(size=(n, c)).astype(numpy.float32) * 4
+        shape = (n, c // block) if block else (c,)
+        s = rng.uniform(0.25, 1, shape).astype(numpy.float32)
+        z = numpy.zeros(shape, numpy.float32) if is_float else rng.integers(0, 4, shape).astype(numpy.float32)
+        results = model.run({"x": x, "s": s, "z": z.astype(dtype)})
+        wide_s, wide_z = (numpy.repeat(p, block, 1) if block else p for p in (s, z))
+        if is_float:
+            q = (x / wide_s).astype(dtype).astype(numpy.float32)
+        else:
+            q = numpy.clip(numpy.rint(x / wide_s) + wide_z, low, high)
+        numpy.testing.assert_array_equal(results["q"].astype(numpy.float32), q)
+        numpy.testing.assert_allclose(results["y"], (q - wide_z) * wide_s, rtol=1e-6)

@@ -20,4 +20,14 @@ struct DynamicallyQuantized {
 };
 Result<DynamicallyQuantized> quantize_dynamically(OnnxNode& n, const Maybe& x);
 
+// Of element types that a dtype only carries (quantize_carried.cc).
+struct CarriedQuantization {
+  ElemType elem;  // of the quantised side
+  Maybe x, scale;
+  std::optional<Maybe> zero;
+  std::int64_t axis, block;
+};
+Maybe quantize_carried(OnnxNode& n, const CarriedQuantization& q);
+Maybe dequantize_carried(OnnxNode& n, const CarriedQuantization& q);  // f32
+
 }  // namespace tilewright::onnx

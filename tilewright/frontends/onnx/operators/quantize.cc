@@ -59,20 +59,24 @@ Maybe import_quantize_linear(OnnxNode& n) {
   TW_ASSIGN(const TensorType scale, n.type(1));
   TW_ASSIGN(const Granularity g, granularity(n, x, scale));
   Attrs attrs = attributes_of(g);
-  DType dtype = DType::kU8;
+  ElemType elem{DType::kU8};
   if (n.has(2)) {
-    TW_ASSIGN(const TensorType zero, n.type(2));
-    dtype = zero.dtype;
+    TW_ASSIGN(elem, n.elem_of_input(2));
   } else if (n.integer("output_dtype", 0) != 0) {
-    TW_ASSIGN(dtype, n.dtype("output_dtype"));
+    TW_ASSIGN(elem, n.elem("output_dtype"));
   }
-  attrs.set("dtype", dtype);
+  attrs.set("dtype", elem.dtype);
   DType precision = is_float(x.dtype) ? x.dtype : scale.dtype;
   if (n.integer("precision", 0) != 0) {
     TW_ASSIGN(precision, n.dtype("precision"));
   }
   const Maybe value = n.cast(n.input(0), precision);
   const Maybe divisor = n.cast(g.block == 0 ? as_parameter(n, 1) : n.input(1), precision);
+  if (elem.carried != Carried::kNone) {
+    CarriedQuantization q{elem, value, divisor, std::nullopt, g.axis, g.block};
+    if (n.has(2)) q.zero = g.block == 0 ? as_parameter(n, 2) : n.input(2);
+    return quantize_carried(n, q);
+  }
   if (!n.has(2)) return n.op(Op::kQuantizeLinear, {value, divisor}, std::move(attrs));
   return n.op(Op::kQuantizeLinear, {value, divisor, g.block == 0 ? as_parameter(n, 2) : n.input(2)}, std::move(attrs));
 }
@@ -84,6 +88,13 @@ Maybe import_dequantize_linear(OnnxNode& n) {
   DType dtype = scale.dtype;
   if (n.integer("output_dtype", 0) != 0) {
     TW_ASSIGN(dtype, n.dtype("output_dtype"));
+  }
+  TW_ASSIGN(const ElemType elem, n.elem_of_input(0));
+  if (elem.carried != Carried::kNone && is_float(elem.dtype)) {
+    CarriedQuantization q{elem,         n.input(0), g.block == 0 ? as_parameter(n, 1) : n.input(1),
+                          std::nullopt, g.axis,     g.block};
+    if (n.has(2)) q.zero = g.block == 0 ? as_parameter(n, 2) : n.input(2);
+    return n.cast(dequantize_carried(n, q), dtype);
   }
   if (g.block == 0) return n.cast(dequantized(n, 0, 1, 2, g.axis), dtype);
   if (!n.has(2)) return n.cast(n.op(Op::kDequantizeLinear, {n.input(0), n.input(1)}, attributes_of(g)), dtype);
