@@ -1,4 +1,4 @@
-"""Operators of ONNX that sample, order or combine by labels, with every size free, compared with onnxruntime."""
+"""Operators of ONNX that sample, order, reduce or combine by labels, with every size free, compared with onnxruntime."""
 
 import numpy as np
 import onnx
@@ -134,6 +134,20 @@ def test_affine_grid_at_free_sizes():
     calls = [[array(2, 2, 3), np.int64([2, 1, 4, 5])], [array(1, 2, 3), np.int64([1, 3, 2, 7])]]
     compare("AffineGrid", calls[:1], constants=(1,))
     compare("AffineGrid", calls[1:], constants=(1,), align_corners=1)
+
+
+@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax", "ReduceMean", "ReduceL2", "ReduceLogSumExp"])
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_reductions_over_axes_that_the_call_gives(op, keepdims):
+    calls = [
+        [array(*shape), np.int64(axes)]
+        for shape, axes in (((2, 3, 4), [0, 2]), ((5, 1, 3), [1, -1]), ((2, 2, 2), [1, 0]))
+    ]
+    compare(op, calls, keepdims=keepdims)
+
+
+def test_running_sums_over_an_axis_that_the_call_gives():
+    compare("CumSum", [[array(3, 4), np.array(axis)] for axis in (0, 1, -1)], reverse=1)
 
 
 @pytest.mark.parametrize("sorts", [0, 1])

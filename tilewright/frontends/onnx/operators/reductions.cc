@@ -22,7 +22,10 @@ Result<Reduction> read_reduction(OnnxNode& n, std::size_t rank) {
   Reduction out{{}, n.integer("keepdims", 1) != 0, false};
   std::optional<Ints> given = n.integers_of("axes");
   if (n.has(1)) {
-    TW_ASSIGN(given, n.constant_integers(1));
+    TW_ASSIGN(const TensorType type, n.type(1));
+    if (type.shape.size() != 1 || type.shape[0].constant() != 0) {
+      TW_ASSIGN(given, n.constant_integers(1));
+    }
   }
   if (!given || given->empty()) {
     out.nothing = n.integer("noop_with_empty_axes", 0) != 0;
@@ -30,6 +33,56 @@ Result<Reduction> read_reduction(OnnxNode& n, std::size_t rank) {
     return out;
   }
   TW_ASSIGN(out.axes, n.axes(*given, rank));
+  return out;
+}
+
+// Whether the axes are numbers that only a call tells. That there are none of them is known.
+bool has_late_axes(const OnnxNode& n) {
+  if (!n.has(1) || n.constant_integers(1).ok()) return false;
+  const Result<TensorType> type = n.type(1);
+  return type.ok() && type->shape.size() == 1 && type->shape[0].constant() != 0;
+}
+
+struct LateAxes {
+  Maybe x;       // every axis split in two: what is kept of it, and what is reduced
+  Ints reduced;  // the second of each two
+  Shape shape;   // of the result
+};
+
+// Splits an axis of size d into [1, d] if it is among the axes, else into [d, 1].
+Result<LateAxes> split_axes(OnnxNode& n, const Shape& shape, bool keepdim) {
+  TW_ASSIGN(const Dims given, n.integers(1));
+  const auto rank = std::ssize(shape);
+  const auto both = [](DimOp op, Dim a, Dim b) { return Dim::make(op, std::array{a, b}); };
+  Shape split;
+  Dims is_reduced;
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    Dim hit = 0;
+    for (const Dim entry : given) hit = both(DimOp::kOr, hit, both(DimOp::kEq, mod(entry, rank), axis));
+    const Dim size = shape[static_cast<std::size_t>(axis)];
+    is_reduced.push_back(hit);
+    split.push_back(select(hit, Dim(1), size));
+    split.push_back(select(hit, size, Dim(1)));
+  }
+  for (const Dim entry : given) {
+    const Dim in_range = both(DimOp::kAnd, both(DimOp::kLe, -rank, entry), both(DimOp::kLt, entry, rank));
+    TW_TRY(n.require(in_range, fmt::format("an axis is out of range for rank {}", rank)));
+  }
+  LateAxes out{n.reshape(n.input(0), split), {}, {}};
+  for (std::int64_t axis = 0; axis < rank; ++axis) out.reduced.push_back(2 * axis + 1);
+  const std::int64_t num_kept = keepdim ? rank : rank - std::ssize(given);
+  for (std::int64_t place = 0; place < num_kept; ++place) {
+    // The size at this place is that of the axis which is kept and has as many kept ones before it.
+    Dim size = keepdim ? split[static_cast<std::size_t>(2 * place)] : Dim(0);
+    Dim before = 0;
+    for (std::int64_t axis = 0; axis < rank && !keepdim; ++axis) {
+      const Dim kept = Dim(1) - is_reduced[static_cast<std::size_t>(axis)];
+      const Dim here = both(DimOp::kAnd, kept, both(DimOp::kEq, before, place));
+      size = select(here, shape[static_cast<std::size_t>(axis)], size);
+      before = before + kept;
+    }
+    out.shape.push_back(size);
+  }
   return out;
 }
 
@@ -64,22 +117,33 @@ Maybe reduced(OnnxNode& n, std::string_view name, const Maybe& x, const Reductio
 
 }  // namespace
 
+namespace {
+
+// A sum of logarithms or exponentials of integers is computed in f64.
+Maybe reduced_any(OnnxNode& n, const Maybe& x, const Reduction& reduction, DType dtype) {
+  const std::string_view name = n.op_type();
+  const bool needs_float = name == "ReduceLogSum" || name == "ReduceLogSumExp";
+  if (needs_float && !is_float(dtype)) {
+    return n.cast(reduced(n, name, n.cast(x, DType::kF64), reduction, DType::kF64), dtype);
+  }
+  return reduced(n, name, x, reduction, dtype);
+}
+
+}  // namespace
+
 Maybe import_reduce(OnnxNode& n) {
   TW_ASSIGN(const TensorType type, n.type(0));
+  if (has_late_axes(n)) {
+    TW_ASSIGN(const LateAxes late, split_axes(n, type.shape, n.integer("keepdims", 1) != 0));
+    return n.reshape(reduced_any(n, late.x, {late.reduced, false, false}, type.dtype), late.shape);
+  }
   TW_ASSIGN(const Reduction reduction, read_reduction(n, type.shape.size()));
+  if (!reduction.nothing) return reduced_any(n, n.input(0), reduction, type.dtype);
+  // Nothing is reduced, but what the operator does to each element remains.
   const std::string_view name = n.op_type();
-  if (reduction.nothing) {
-    // Nothing is reduced, but what the operator does to each element remains.
-    const bool is_norm = name == "ReduceL1" || name == "ReduceL2";
-    if (is_norm) return n.op(Op::kAbs, {n.input(0)});
-    if (name == "ReduceLogSum") return n.op(Op::kLog, {n.input(0)});
-    return before(n, name, n.input(0));
-  }
-  const bool needs_float = name == "ReduceLogSum" || name == "ReduceLogSumExp";
-  if (needs_float && !is_float(type.dtype)) {
-    return n.cast(reduced(n, name, n.cast(n.input(0), DType::kF64), reduction, DType::kF64), type.dtype);
-  }
-  return reduced(n, name, n.input(0), reduction, type.dtype);
+  if (name == "ReduceL1" || name == "ReduceL2") return n.op(Op::kAbs, {n.input(0)});
+  if (name == "ReduceLogSum") return n.op(Op::kLog, {n.input(0)});
+  return before(n, name, n.input(0));
 }
 
 Maybe import_arg_extreme(OnnxNode& n) {
