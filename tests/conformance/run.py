@@ -41,9 +41,15 @@ def main() -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="only N cases, drawn with --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="only cases whose name contains this")
+    parser.add_argument(
+        "--symbolic", action="store_true", help="the variant of the suite onnx at sizes never given to it"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     arguments = parser.parse_args()
-    cases = load_suite(arguments.suite).cases(arguments.directory)
+    suite = f"{arguments.suite}_symbolic" if arguments.symbolic else arguments.suite
+    if suite not in SUITES:
+        parser.error(f"the suite {arguments.suite} has no symbolic variant")
+    cases = load_suite(suite).cases(arguments.directory)
     names = [name for name in sorted(cases) if not arguments.only or arguments.only in name]
     if arguments.sample and arguments.sample < len(names):
         names = sorted(random.Random(arguments.seed).sample(names, arguments.sample))
