@@ -10,6 +10,10 @@ Result<runtime::ModelContents> read_contents(const std::string& path) {
 
 Result<Model> Model::open(const std::string& path, const runtime::SessionOptions& options) {
   TW_ASSIGN(runtime::ModelContents contents, read_contents(path));
+  if (!contents.question.empty()) {
+    return fail(ErrorKind::kUnsupported, "{}: the structure of the model depends on {}, which only a call can tell",
+                path, contents.question);
+  }
   runtime::SessionOptions with_strides = options;
   with_strides.output_strides = contents.output_strides;
   Model model;

@@ -42,11 +42,15 @@ nb::list inputs_of(const Model& model) {
 
 nb::list outputs_of(const Model& model) {
   nb::list out;
-  const Graph& graph = model.source();
-  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-    const auto& names = graph.output_names();
-    out.append(
-        typed_name(graph, graph.outputs()[i], i < names.size() ? names[i] : graph.value(graph.outputs()[i]).name));
+  for (const onnx::DeclaredOutput& output : model.outputs()) {
+    nb::object dtype = nb::none(), shape = nb::none();
+    if (output.dtype) dtype = nb::cast(*output.dtype);
+    if (output.shape) {
+      nb::list sizes;
+      for (const Dim dim : *output.shape) sizes.append(dim);
+      shape = sizes;
+    }
+    out.append(nb::make_tuple(output.name, dtype, shape));
   }
   return out;
 }
@@ -109,7 +113,7 @@ void bind_sessions(nb::module_& module) {
   nb::class_<Model>(module, "Model", "A compiled model with its weights.")
       .def_static("load", &load_model, "source"_a, "Reads a model file from a path or from bytes.")
       .def_prop_ro("inputs", &inputs_of, "(name, dtype, shape) of what a call brings.")
-      .def_prop_ro("outputs", &outputs_of)
+      .def_prop_ro("outputs", &outputs_of, "(name, dtype, shape); None for what only a call decides.")
       .def_prop_ro("scalars", [](const Model& self) { return self.source().scalar_inputs(); })
       .def_prop_ro("metadata", &Model::metadata,
                    "Texts by key: of whoever saved the model, and \"tilewright.*\" for the library.")

@@ -255,7 +255,8 @@ class Model:
         """(name, dtype, shape) of what a call brings."""
 
     @property
-    def outputs(self) -> list: ...
+    def outputs(self) -> list:
+        """(name, dtype, shape); None for what only a call decides."""
 
     @property
     def scalars(self) -> list[Dim]: ...

@@ -59,8 +59,8 @@ class Session:
         return self._inputs
 
     @property
-    def outputs(self) -> list[tuple[str, _core.DType, list[_core.Dim]]]:
-        """(name, dtype, shape) of each output."""
+    def outputs(self) -> list[tuple[str, _core.DType | None, list[_core.Dim] | None]]:
+        """(name, dtype, shape) of each output; None for what only a call decides."""
         return self._outputs
 
     def run(self, inputs: Any, feeds: Mapping[str, Any] | None = None, run_options: Any = None) -> Any:
@@ -139,9 +139,12 @@ class InferenceSession(Session):
         super().__init__(_load_model(path_or_bytes))
 
 
-def _describe(name: str, dtype: _core.DType, shape: list[_core.Dim], element: str | None) -> TensorArgument:
-    sizes = [str(dim) if dim.constant is None else dim.constant for dim in shape]
-    return TensorArgument(name, sizes, f"tensor({element or _TYPE_NAMES[_dtype_name(dtype)]})")
+def _describe(
+    name: str, dtype: _core.DType | None, shape: list[_core.Dim] | None, element: str | None
+) -> TensorArgument:
+    sizes = [str(dim) if dim.constant is None else dim.constant for dim in shape or []]
+    kind = element or ("" if dtype is None else _TYPE_NAMES[_dtype_name(dtype)])
+    return TensorArgument(name, sizes, f"tensor({kind})" if kind else "")
 
 
 def _dtype_name(dtype: _core.DType) -> str:

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tilewright/runtime/model_source.h"
+#include "tilewright/runtime/model_variants.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -53,8 +54,39 @@ Result<std::unique_ptr<Model>> Model::create(ModelContents contents, const Model
   model->metadata_ = std::move(contents.metadata);
   model->mapping_ = std::move(contents.mapping);
   TW_ASSIGN(model->session_, Session::compile(std::move(contents.graph), session));
+  model->question_ = std::move(contents.question);
+  model->identities_ = std::move(contents.identities);
+  if (model->identities_ == nullptr) model->identities_ = std::make_shared<WeightIdentities>();
   TW_TRY(model->bind(std::move(contents.weights)));
+  model->describe_outputs(std::move(contents.declared_outputs));
+  if (contents.reader != nullptr) {
+    model->variants_ = std::make_shared<ModelVariants>(std::move(contents.reader), *model, options);
+  }
   return model;
+}
+
+void Model::describe_outputs(std::vector<onnx::DeclaredOutput> declared) {
+  outputs_ = std::move(declared);
+  if (!question_.empty()) return;
+  const Graph& graph = source();
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    const auto& names = graph.output_names();
+    const Value& value = graph.value(graph.outputs()[i]);
+    outputs_.push_back({i < names.size() ? names[i] : value.name, value.type.dtype, value.type.shape});
+  }
+}
+
+std::uint64_t Model::identity_of(const std::string& weight) {
+  std::uint64_t& identity = (*identities_)[weight];
+  if (identity == 0) identity = new_identity();
+  return identity;
+}
+
+// What concerns one graph has no meaning for a model that has several.
+Status Model::check_fixed(std::string_view what) const {
+  if (variants_ == nullptr) return {};
+  return fail(ErrorKind::kUnsupported, "{}: the structure of the model depends on {}, so it has more than one graph",
+              what, question_);
 }
 
 Status Model::bind(std::map<std::string, Tensor> weights) {
@@ -86,7 +118,7 @@ Status Model::bind(std::map<std::string, Tensor> weights) {
     }
     keeps_state_ = keeps_state_ || written_[i];
     bound->tensors[i] = written_[i] ? copy_of(found->second) : found->second.contiguous();
-    bound->inputs[i] = argument(bound->tensors[i], written_[i] ? 0 : new_identity(), 1);
+    bound->inputs[i] = argument(bound->tensors[i], written_[i] ? 0 : identity_of(value.name), 1);
   }
   if (used != weights.size())
     return fail(ErrorKind::kInvalidArgument, "{} weights, the graph has inputs for {}", weights.size(), used);
@@ -125,6 +157,7 @@ Result<std::size_t> Model::weight_index(const std::string& name) const {
 }
 
 Status Model::set_weights(const std::map<std::string, Tensor>& weights) {
+  TW_TRY(check_fixed("weights cannot be replaced"));
   const Graph& graph = source();
   std::vector<std::pair<std::size_t, Tensor>> changes;
   for (const auto& [name, value] : weights) {
@@ -154,6 +187,7 @@ Result<Tensor> Model::weight(const std::string& name) const {
 }
 
 Status Model::save(const std::string& path) const {
+  TW_TRY(check_fixed("the model cannot be stored"));
   const Graph& graph = source();
   const std::unique_lock<std::mutex> alone = alone_if_stateful();
   const std::shared_ptr<const Weights> now = weights();
@@ -168,14 +202,25 @@ Status Model::save(const std::string& path) const {
 
 Status Model::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
                   HostCalls* host) {
-  if (inputs.size() != data_inputs_.size()) {
-    std::string names;
-    for (const std::size_t i : data_inputs_) {
-      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", source().value(source().inputs()[i]).name);
-    }
-    return fail(ErrorKind::kInvalidArgument, "the model takes {} inputs ({}), {} given", data_inputs_.size(), names,
-                inputs.size());
+  if (variants_ == nullptr) return run_graph(inputs, scalars, sink, host);
+  TW_TRY(check_count(inputs.size()));
+  TW_ASSIGN(const std::shared_ptr<Model> model, variants_->choose(*this, inputs, scalars, host));
+  return model->run_graph(inputs, scalars, sink, host);
+}
+
+Status Model::check_count(std::size_t given) const {
+  if (given == data_inputs_.size()) return {};
+  std::string names;
+  for (const std::size_t i : data_inputs_) {
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", source().value(source().inputs()[i]).name);
   }
+  return fail(ErrorKind::kInvalidArgument, "the model takes {} inputs ({}), {} given", data_inputs_.size(), names,
+              given);
+}
+
+Status Model::run_graph(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
+                        HostCalls* host) {
+  TW_TRY(check_count(inputs.size()));
   const std::unique_lock<std::mutex> alone = alone_if_stateful();
   const std::shared_ptr<const Weights> held = weights();
   std::vector<TensorArg> all(held->inputs);
@@ -199,6 +244,7 @@ void Model::release_packed(const Weights& weights) {
 
 void Model::trim() {
   session_->trim();
+  if (variants_ != nullptr) variants_->trim();
   if (mapping_ == nullptr) return;
   for (const Tensor& tensor : weights()->tensors) {
     if (tensor.owner() == mapping_) release_pages(tensor);
@@ -218,7 +264,7 @@ Result<std::vector<Tensor>> Model::run(std::span<const Tensor> inputs, std::span
   }
   TensorSink sink;
   TW_TRY(run(args, scalars, sink, host));
-  sink.tensors().resize(session_->plan().outputs.size());
+  sink.tensors().resize(outputs_.size());
   return std::move(sink.tensors());
 }
 

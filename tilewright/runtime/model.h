@@ -16,6 +16,8 @@ struct ModelOptions {
   bool check_weights = true;       // see ReadOptions
 };
 
+class ModelVariants;
+
 class Model {
  public:
   // Of any form that model_source.h reads.
@@ -25,6 +27,10 @@ class Model {
 
   // Positions in the graph's inputs of those that a call brings, in order.
   const std::vector<std::size_t>& data_inputs() const { return data_inputs_; }
+  // The results as far as they are known before a call: of a model whose structure depends on calls, what it declares.
+  const std::vector<onnx::DeclaredOutput>& outputs() const { return outputs_; }
+  // Not empty: the graph gives only what the structure of the model depends on, of which this is the name.
+  const std::string& question() const { return question_; }
   const Graph& source() const { return session_->source(); }
   const Session& session() const { return *session_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
@@ -55,7 +61,19 @@ class Model {
   std::unique_lock<std::mutex> alone_if_stateful() const;
   Result<std::size_t> weight_index(const std::string& name) const;
 
+  friend class ModelVariants;
+  Status run_graph(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
+                   HostCalls* host);
+  Status check_count(std::size_t given) const;
+  Status check_fixed(std::string_view what) const;
+  std::uint64_t identity_of(const std::string& weight);
+  void describe_outputs(std::vector<onnx::DeclaredOutput> declared);
+
   std::unique_ptr<Session> session_;
+  std::shared_ptr<ModelVariants> variants_;  // null: one graph serves all calls
+  std::string question_;
+  std::vector<onnx::DeclaredOutput> outputs_;
+  std::shared_ptr<WeightIdentities> identities_;
   std::vector<std::size_t> data_inputs_;
   std::vector<bool> written_;  // by graph input: the graph assigns to it
   bool keeps_state_ = false;   // a weight is written

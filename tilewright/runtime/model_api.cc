@@ -108,10 +108,10 @@ std::vector<TensorInfo> Model::inputs() const {
 }
 
 std::vector<TensorInfo> Model::outputs() const {
-  const Graph& graph = model_->source();
   std::vector<TensorInfo> out;
-  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-    out.push_back(tensor_info(graph.output_names()[i], graph.type(graph.outputs()[i])));
+  for (const onnx::DeclaredOutput& output : model_->outputs()) {
+    // What an ONNX model leaves open until a call reads as a float of rank 0.
+    out.push_back(tensor_info(output.name, {output.dtype.value_or(DType::kF32), output.shape.value_or(Shape())}));
   }
   return out;
 }
@@ -158,7 +158,7 @@ Result<Model::Named> Model::run(const Named& inputs, const std::map<std::string,
   TW_ASSIGN(const std::vector<Scalar> values, in_order(scalar_names, scalars, "scalar"));
   TW_ASSIGN(std::vector<Tensor> results, run(tensors, values));
   Named out;
-  for (std::size_t i = 0; i < results.size(); ++i) out[model_->source().output_names()[i]] = std::move(results[i]);
+  for (std::size_t i = 0; i < results.size(); ++i) out[model_->outputs()[i].name] = std::move(results[i]);
   return out;
 }
 

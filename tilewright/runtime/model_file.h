@@ -6,9 +6,13 @@
 
 #include <map>
 
+#include "tilewright/frontends/onnx/load.h"
 #include "tilewright/graph/graph.h"
 
 namespace tilewright::runtime {
+
+// Identities of weights by their names, so that models of one source share what is packed (TensorArg::identity).
+using WeightIdentities = std::map<std::string, std::uint64_t>;
 
 struct ModelContents {
   std::unique_ptr<Graph> graph;                  // as it was before the passes
@@ -16,6 +20,12 @@ struct ModelContents {
   std::vector<std::vector<Dim>> output_strides;  // per output, in elements; empty: row-major
   std::map<std::string, std::string> metadata;   // free text of whoever saved the model
   std::shared_ptr<void> mapping;                 // of read_model: the owner of the weights that lie in the file
+  // A model whose structure depends on a value of a call (model_variants.h): the graph gives that value, the reader
+  // what follows from it, and these are the results then.
+  std::string question;
+  std::vector<onnx::DeclaredOutput> declared_outputs;
+  std::shared_ptr<onnx::ModelReader> reader;
+  std::shared_ptr<WeightIdentities> identities;  // null: new ones
 };
 
 // Gives the memory of a weight that lies in a mapped file back; the next read loads it again.

@@ -20,12 +20,12 @@ bool is_text(std::string_view bytes) {
   });
 }
 
-ModelContents to_contents(onnx::Imported imported, std::shared_ptr<void> mapping) {
-  return {.graph = std::move(imported.graph),
-          .weights = std::move(imported.weights),
-          .output_strides = {},
-          .metadata = std::move(imported.metadata),
-          .mapping = std::move(mapping)};
+Result<ModelContents> read_onnx(onnx::Bytes bytes, const std::string& path, std::shared_ptr<void> mapping) {
+  TW_ASSIGN(std::shared_ptr<onnx::ModelReader> reader, onnx::ModelReader::open(std::move(bytes), path));
+  TW_ASSIGN(ModelContents contents, import_contents(*reader));
+  contents.mapping = std::move(mapping);
+  if (!contents.question.empty()) contents.reader = std::move(reader);
+  return contents;
 }
 
 Result<ModelContents> read_text(std::string_view text) {
@@ -41,6 +41,17 @@ Error not_readable() {
 
 }  // namespace
 
+Result<ModelContents> import_contents(onnx::ModelReader& reader, std::span<const Tensor> answers) {
+  TW_ASSIGN(onnx::Imported imported, reader.import(answers));
+  ModelContents contents;
+  contents.graph = std::move(imported.graph);
+  contents.weights = std::move(imported.weights);
+  contents.metadata = std::move(imported.metadata);
+  contents.question = std::move(imported.question);
+  contents.declared_outputs = std::move(imported.outputs);
+  return contents;
+}
+
 SourceKind source_kind(std::span<const std::byte> bytes) {
   if (is_model_file(bytes)) return SourceKind::kModelFile;
   if (onnx::looks_like_model(text_of(bytes))) return SourceKind::kOnnx;
@@ -54,9 +65,9 @@ Result<ModelContents> read_source(const std::string& path, const ReadOptions& op
     case SourceKind::kModelFile:
       return read_model(path, options);
     case SourceKind::kOnnx: {
-      auto imported = onnx::import_bytes(file, path);
-      if (!imported.ok()) return std::move(imported).error().in(path);
-      return to_contents(std::move(*imported), file.owner);
+      auto contents = read_onnx(file, path, file.owner);
+      if (!contents.ok()) return std::move(contents).error().in(path);
+      return contents;
     }
     case SourceKind::kGraphText: {
       auto contents = read_text(file.content);
@@ -80,8 +91,7 @@ Result<ModelContents> read_source(std::span<const std::byte> bytes, std::shared_
         bytes = *copy;
         owner = copy;
       }
-      TW_ASSIGN(onnx::Imported imported, onnx::import_bytes({text_of(bytes), std::move(owner)}));
-      return to_contents(std::move(imported), nullptr);
+      return read_onnx({text_of(bytes), std::move(owner)}, {}, nullptr);
     }
     case SourceKind::kGraphText:
       return read_text(text_of(bytes));

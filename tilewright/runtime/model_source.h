@@ -17,4 +17,7 @@ Result<ModelContents> read_source(const std::string& path, const ReadOptions& op
 Result<ModelContents> read_source(std::span<const std::byte> bytes, std::shared_ptr<void> owner = nullptr,
                                   const ReadOptions& options = {});
 
+// What an ONNX model is with these answers to its questions; neither reader nor mapping are set.
+Result<ModelContents> import_contents(onnx::ModelReader& reader, std::span<const Tensor> answers = {});
+
 }  // namespace tilewright::runtime

@@ -44,16 +44,21 @@ Dim Importer::fresh_float_symbol(std::string_view stem) {
 }
 
 Result<Imported> Importer::run() {
+  auto imported = import_model();
+  return imported.ok() || !question_ ? std::move(imported) : ask(std::move(imported).error());
+}
+
+Result<Imported> Importer::import_model() {
   const schema::ModelProto& model = source_.model();
   opsets_ = to_opsets(model.opset_import);
   for (const schema::FunctionProto& function : model.functions) {
     functions_[{plain_domain(function.domain.value_or("")), function.name.value_or(""),
                 function.overload.value_or("")}] = &function;
   }
-  Imported out;
-  out.graph = std::make_unique<Graph>();
-  out.graph->name = model.graph->name.value_or("");
-  GraphScope scope(*out.graph, nullptr);
+  out_.graph = std::make_unique<Graph>();
+  out_.graph->name = model.graph->name.value_or("");
+  root_ = std::make_unique<GraphScope>(*out_.graph, nullptr);
+  GraphScope& scope = *root_;
   Frame frame{.graph = &scope, .opsets = &opsets_};
   TW_TRY(add_initializers(*model.graph, frame));
   TW_TRY(add_inputs(*model.graph, frame));
@@ -67,13 +72,13 @@ Result<Imported> Importer::run() {
     if (!id.ok()) return std::move(id).error().in(fmt::format("output '{}'", names.back()));
     outputs.push_back(*id);
   }
-  out.graph->set_outputs(std::move(outputs), std::move(names));
-  out.weights = std::move(scope.weights());
-  describe_elements(out, *model.graph, results);
+  out_.graph->set_outputs(std::move(outputs), std::move(names));
+  out_.weights = std::move(scope.weights());
+  describe_elements(out_, *model.graph, results);
   for (const schema::StringStringEntryProto& entry : model.metadata_props) {
-    out.metadata.emplace(entry.key.value_or(""), entry.value.value_or(""));
+    out_.metadata.emplace(entry.key.value_or(""), entry.value.value_or(""));
   }
-  return out;
+  return std::move(out_);
 }
 
 Status Importer::add_initializers(const schema::GraphProto& proto, Frame& frame) {
@@ -226,11 +231,26 @@ Result<Region> Importer::region(const schema::GraphProto& proto, const Frame& cl
   return region;
 }
 
-Result<Imported> import_bytes(Bytes bytes, const std::string& path) {
+ModelReader::ModelReader(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+ModelReader::~ModelReader() = default;
+
+Result<std::shared_ptr<ModelReader>> ModelReader::open(Bytes bytes, const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string directory = path.empty() ? "" : slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  TW_ASSIGN(const std::unique_ptr<Source> source, Source::read(std::move(bytes), directory));
-  return Importer(*source).run();
+  TW_ASSIGN(std::unique_ptr<Source> source, Source::read(std::move(bytes), directory));
+  return std::shared_ptr<ModelReader>(new ModelReader(std::move(source)));
+}
+
+Result<Imported> ModelReader::import(std::span<const Tensor> answers) {
+  return Importer(*source_, answers).run();
+}
+
+Result<Imported> import_bytes(Bytes bytes, const std::string& path) {
+  TW_ASSIGN(const std::shared_ptr<ModelReader> reader, ModelReader::open(std::move(bytes), path));
+  TW_ASSIGN(Imported imported, reader->import());
+  if (imported.question.empty()) return imported;
+  return fail(ErrorKind::kUnsupported, "the structure of the model depends on {}, which only a call can tell",
+              imported.question);
 }
 
 }  // namespace tilewright::onnx

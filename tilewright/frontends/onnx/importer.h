@@ -1,6 +1,8 @@
 // Importer: an ONNX model as a Graph. Walks the nodes in their order; each becomes nodes of the graph by its operator's
 // importer (operators.def), the body of a function (of the model, or of the operator's schema), or nothing at all where
 // its result is known without running (host/). Sizes named in the model become symbols of the same name.
+// Where the structure depends on a value of the call, the import stops with a question (Imported::question). Importing
+// is deterministic, so the next import, given the answers in order, comes to the same places and passes them.
 #pragma once
 
 #include "tilewright/frontends/onnx/node.h"
@@ -10,12 +12,18 @@ namespace tilewright::onnx {
 
 class Importer {
  public:
-  explicit Importer(Source& source) : source_(source) {}
+  explicit Importer(Source& source, std::span<const Tensor> answers = {}) : source_(source), answers_(answers) {}
   Result<Imported> run();
 
   Source& source() { return source_; }
   Dim fresh_symbol(std::string_view stem);
   Dim fresh_float_symbol(std::string_view stem);
+  // After it the elements of the value are known numbers. Otherwise an error: the value is one that a call can tell,
+  // then it is the question, or it exists only inside of a loop or a branch, or it is too large.
+  Status learn(const ValueRef& value, std::string_view name);
+  bool asks() const { return question_.has_value(); }
+  // Whether a condition holds, asked at most once.
+  Result<bool> decide(Dim condition);
   // The results of a graph whose names see `closure`, with nodes going into `target`.
   Result<Results> subgraph(const schema::GraphProto& proto, const Frame& closure, GraphScope& target,
                            std::vector<ValueRef> inputs);
@@ -23,6 +31,13 @@ class Importer {
   Result<Region> region(const schema::GraphProto& proto, const Frame& closure, const std::vector<ValueRef>& inputs);
 
  private:
+  struct Question {
+    ValueId value;
+    std::string name;
+  };
+  Result<Imported> import_model();
+  Result<Imported> ask(Error error);
+  Result<std::vector<DeclaredOutput>> declared_outputs();
   Status add_inputs(const schema::GraphProto& proto, Frame& frame);
   Result<Shape> input_shape(const schema::TypeProtoTensor& type, std::string_view name);
   Status add_initializers(const schema::GraphProto& proto, Frame& frame);
@@ -36,6 +51,12 @@ class Importer {
   void name_results(const Results& results, const schema::NodeProto& proto, Frame& frame, std::size_t first_new);
 
   Source& source_;
+  std::span<const Tensor> answers_;
+  std::size_t num_answered_ = 0;
+  std::optional<Question> question_;
+  std::unordered_map<Dim, bool> decided_;
+  Imported out_;
+  std::unique_ptr<GraphScope> root_;
   std::unordered_map<std::string_view, int> symbol_names_;
   std::unordered_set<std::string> used_symbols_;
   std::map<std::string, Dim> named_dims_;

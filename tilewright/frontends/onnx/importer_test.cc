@@ -101,5 +101,64 @@ TEST(OnnxImporter, FunctionsThatCallThemselvesAreAnError) {
                        "functions call each other"));
 }
 
+std::string axes_model() {
+  return model(node("Unsqueeze", {"x", "axes"}, {"y"}) + input("x", 1, dim("B") + dim(4)) + input("axes", 7, dim("n")) +
+               output("y"));
+}
+
+Tensor row(std::initializer_list<std::int64_t> values) {
+  Tensor out(DType::kI64, {static_cast<std::int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), out.data_as<std::int64_t>());
+  return out;
+}
+
+std::shared_ptr<ModelReader> reader_of(const std::string& bytes) {
+  const auto owner = std::make_shared<std::string>(bytes);
+  auto reader = ModelReader::open({*owner, owner});
+  TW_CHECK(reader.ok(), "the model of a test can be read");
+  return std::move(*reader);
+}
+
+TEST(OnnxQuestions, AxesThatAreAnInputAreAsked) {
+  const auto imported = reader_of(axes_model())->import();
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  EXPECT_EQ(imported->question, "input 'axes'");
+  EXPECT_EQ(print(*imported->graph), "x: f32[B, 4]\naxes: i64[n]\nreturn axes as answer\n");
+  ASSERT_EQ(imported->outputs.size(), 1U);
+  EXPECT_EQ(imported->outputs[0].name, "y");
+}
+
+TEST(OnnxQuestions, AnAnswerGivesTheGraph) {
+  const std::vector answers{row({0, 2})};
+  const auto imported = reader_of(axes_model())->import(answers);
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  EXPECT_EQ(imported->question, "");
+  EXPECT_TRUE(contains(print(*imported->graph), "shape=[1, B, 1, 4]")) << print(*imported->graph);
+}
+
+TEST(OnnxQuestions, ASqueezeWithoutAxesAsksEachUnknownSizeOnce) {
+  const auto reader = reader_of(model(node("Squeeze", {"x"}, {"y"}) + node("Squeeze", {"x"}, {"z"}) +
+                                      input("x", 1, dim("B") + dim(4) + dim("B")) + output("y") + output("z")));
+  const auto first = reader->import();
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_TRUE(contains(first->question, "B")) << first->question;
+  Tensor yes(DType::kI64, {});
+  *yes.data_as<std::int64_t>() = 1;
+  const auto second = reader->import(std::vector{yes});
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ(second->question, "");
+  EXPECT_TRUE(contains(print(*second->graph), "shape=[4]")) << print(*second->graph);
+}
+
+TEST(OnnxQuestions, AModelWithAQuestionIsNoSingleGraph) {
+  EXPECT_EQ(error_of(axes_model()), "the structure of the model depends on input 'axes', which only a call can tell");
+}
+
+TEST(OnnxQuestions, ABadAnswerIsAnError) {
+  const auto imported = reader_of(axes_model())->import(std::vector{row({7})});
+  ASSERT_FALSE(imported.ok());
+  EXPECT_EQ(imported.error().message, "node 'y' (Unsqueeze): axis 7 is out of range for rank 3");
+}
+
 }  // namespace
 }  // namespace tilewright::onnx

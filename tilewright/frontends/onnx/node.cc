@@ -10,10 +10,6 @@ namespace {
 
 using AttributeType = schema::AttributeProtoAttributeType;
 
-Error not_known(std::size_t input) {
-  return fail(ErrorKind::kUnsupported, "input {} must be known before the model runs", input);
-}
-
 }  // namespace
 
 bool OnnxNode::has(std::size_t input) const {
@@ -60,8 +56,10 @@ Result<Dims> OnnxNode::integers(std::size_t input) {
     return Dims{only};
   }
   const std::optional<std::int64_t> count = type.shape[0].constant();
-  if (!count)
-    return fail(ErrorKind::kUnsupported, "the number of elements of input {} depends on sizes: {}", input, type);
+  if (!count) {
+    TW_TRY(learn(input));
+    return known(input)->elements;
+  }
   if (*count > kMaxHostElements) return fail(ErrorKind::kUnsupported, "input {} has {} elements", input, *count);
   Dims out;
   for (std::int64_t i = 0; i < *count; ++i) {
@@ -72,15 +70,23 @@ Result<Dims> OnnxNode::integers(std::size_t input) {
 }
 
 Result<Ints> OnnxNode::constant_integers(std::size_t input) const {
-  const HostTensor* elements = known(input);
-  if (elements == nullptr) return not_known(input);
+  TW_TRY(learn(input));
   Ints out;
-  for (const Dim element : elements->elements) {
+  for (const Dim element : known(input)->elements) {
     const std::optional<std::int64_t> value = element.constant();
-    if (!value) return not_known(input);
+    if (!value) return fail(ErrorKind::kDTypeMismatch, "input {} must be of integers", input);
     out.push_back(*value);
   }
   return out;
+}
+
+Status OnnxNode::learn(std::size_t input) const {
+  TW_ASSIGN(const ValueRef value, this->value(input));
+  return importer_.learn(value, fmt::format("input {}", input));
+}
+
+bool OnnxNode::asks() const {
+  return importer_.asks();
 }
 
 Result<Dim> OnnxNode::scalar(std::size_t input) {

@@ -51,8 +51,11 @@ class OnnxNode {
   const HostTensor* known(std::size_t input) const;  // null: the elements are not known
   // Elements of an integer tensor whose number is known: known, or symbols that are bound when it was computed.
   Result<Dims> integers(std::size_t input);
-  Result<Ints> constant_integers(std::size_t input) const;  // an error if they are not known numbers
-  Result<Dim> scalar(std::size_t input);                    // an element of a one-element tensor of any dtype
+  // Known numbers; where they are not, the model is imported once for each value that a call brings.
+  Result<Ints> constant_integers(std::size_t input) const;
+  Status learn(std::size_t input) const;  // the same for any tensor: known(input) gives numbers then
+  bool asks() const;                      // the error that was just given is a question
+  Result<Dim> scalar(std::size_t input);  // an element of a one-element tensor of any dtype
   std::vector<ValueRef>& inputs() { return inputs_; }
 
   // Outputs.
@@ -106,7 +109,9 @@ class OnnxNode {
   Result<Results> results(std::initializer_list<Maybe> values) const;
   Facts& facts() { return frame_.graph->graph().facts; }
   Dim fresh_symbol(std::string_view stem);
-  Result<Dim> late(const Maybe& one_element);          // its value, as a symbol bound when it was computed
+  Result<Dim> late(const Maybe& one_element);  // its value, as a symbol bound when it was computed
+  // Whether it holds, where the structure depends on it. The model is imported once for each answer, and checks it.
+  Result<bool> decide(Dim condition);
   Status require(Dim condition, std::string message);  // an error of the call unless the condition holds
 
   // The results of another operator of ONNX for these inputs and the attributes of this node.

@@ -1,5 +1,6 @@
 // Building with a node: operators of the graph, and the small things every importer needs.
 #include <algorithm>
+#include <array>
 
 #include "tilewright/frontends/onnx/carried_ops.h"
 #include "tilewright/frontends/onnx/importer.h"
@@ -150,6 +151,13 @@ Result<Dim> OnnxNode::late(const Maybe& one_element) {
   TW_TRY(ops(Op::kItem, {wide}, {{"symbol", symbol}}));
   if (!is_float(dtype)) facts().set_range(symbol, {INT64_MIN, INT64_MAX});
   return symbol;
+}
+
+Result<bool> OnnxNode::decide(Dim condition) {
+  TW_ASSIGN(const bool holds, importer_.decide(condition));
+  const Dim as_decided = holds ? condition : Dim::make(DimOp::kEq, std::array{condition, Dim(0)});
+  TW_TRY(require(as_decided, fmt::format("the model is imported for {} = {}", condition, holds ? 1 : 0)));
+  return holds;
 }
 
 Status OnnxNode::require(Dim condition, std::string message) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "messages.h"
@@ -38,11 +39,12 @@ class Source {
   const schema::ModelProto& model() const { return model_; }
   StringTable& strings() { return strings_; }
   // The value of a tensor, of the dtype that carries its elements: a view of the file where its bytes are aligned, else
-  // a copy.
+  // a copy. The same memory each time.
   Result<Tensor> tensor(const schema::TensorProto& proto);
 
  private:
   Source() = default;
+  Result<Tensor> read_tensor(const schema::TensorProto& proto);
   Result<Bytes> external(const schema::TensorProto& proto);
   Result<Tensor> carried_tensor(const schema::TensorProto& proto, const CarriedRow& row);
   Result<Tensor> from_raw(const schema::TensorProto& proto, DType dtype, std::vector<std::int64_t> sizes, Bytes raw);
@@ -52,6 +54,7 @@ class Source {
   schema::ModelProto model_;
   std::map<std::string, Bytes> files_;
   StringTable strings_;
+  std::unordered_map<const schema::TensorProto*, Tensor> copies_;
 };
 
 }  // namespace tilewright::onnx

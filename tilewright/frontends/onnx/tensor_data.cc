@@ -11,6 +11,8 @@
 namespace tilewright::onnx {
 namespace {
 
+constexpr std::int64_t kKeptBytes = 1024;  // of copies that every import of the model uses
+
 constexpr std::size_t kMaxRank = 64;
 
 Result<std::int64_t> count_elements(const schema::TensorProto& proto, std::int64_t bytes_each) {
@@ -134,6 +136,13 @@ Result<Tensor> Source::from_raw(const schema::TensorProto&, DType dtype, std::ve
 }
 
 Result<Tensor> Source::tensor(const schema::TensorProto& proto) {
+  if (const auto found = copies_.find(&proto); found != copies_.end()) return found->second;
+  TW_ASSIGN(Tensor tensor, read_tensor(proto));
+  if (tensor.bytes() >= kKeptBytes && tensor.owner() != bytes_.owner) copies_.emplace(&proto, tensor);
+  return tensor;
+}
+
+Result<Tensor> Source::read_tensor(const schema::TensorProto& proto) {
   if (const CarriedRow* row = find_carried(proto.data_type.value_or(0))) return carried_tensor(proto, *row);
   TW_ASSIGN(const DType dtype, to_dtype(proto.data_type.value_or(0)));
   TW_ASSIGN(const std::int64_t count, count_elements(proto, byte_size(dtype)));

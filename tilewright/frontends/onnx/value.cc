@@ -1,7 +1,6 @@
 #include "tilewright/frontends/onnx/value.h"
 
 namespace tilewright::onnx {
-namespace {
 
 HostTensor read_elements(const Tensor& tensor) {
   const Tensor dense = tensor.contiguous();
@@ -19,8 +18,6 @@ HostTensor read_elements(const Tensor& tensor) {
   });
   return out;
 }
-
-}  // namespace
 
 ValueRef tensor_value(const GraphScope& home, ValueId id, TensorType type, Carried carried) {
   auto value = std::make_shared<OnnxValue>();

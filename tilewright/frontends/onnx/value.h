@@ -49,6 +49,7 @@ ValueRef no_value();
 
 // The elements, if they are known; null if not. Of a constant they are read at the first question.
 const HostTensor* host(const OnnxValue& value);
+HostTensor read_elements(const Tensor& tensor);
 // The tensor of known elements that are all numbers.
 std::optional<Tensor> to_tensor(const HostTensor& host);
 

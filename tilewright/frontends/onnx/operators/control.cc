@@ -1,5 +1,7 @@
 // If. A condition that is known imports one branch only, in place. Otherwise both become regions, and a size in which
-// the branches differ is a symbol bound when one of them has run.
+// the branches differ is a symbol bound when one of them has run. Branches that one node cannot hold (their results
+// differ in rank or dtype, or they can only be built in place) make the model depend on the condition: it is imported
+// once for each branch.
 #include "tilewright/frontends/onnx/operators.h"
 
 namespace tilewright::onnx {
@@ -33,14 +35,17 @@ Dims differing_sizes(OnnxNode& n, const Graph& yes, const Graph& no) {
   return late;
 }
 
-}  // namespace
+std::optional<bool> known_condition(OnnxNode& n) {
+  const HostTensor* known = n.known(0);
+  if (known == nullptr || known->elements.size() != 1 || !known->elements[0].constant()) return std::nullopt;
+  return known->elements[0].constant() != 0;
+}
 
-Result<Results> import_if(OnnxNode& n) {
-  if (const HostTensor* known = n.known(0); known != nullptr && known->elements.size() == 1) {
-    if (const auto value = known->elements[0].constant()) {
-      return n.inline_subgraph(*value != 0 ? "then_branch" : "else_branch", {});
-    }
-  }
+Result<Results> in_place(OnnxNode& n, bool condition) {
+  return n.inline_subgraph(condition ? "then_branch" : "else_branch", {});
+}
+
+Result<Results> at_run_time(OnnxNode& n) {
   const Maybe condition = n.reshape(n.input(0), {});
   TW_ASSIGN(const ValueId scalar, Maybe(condition));
   TW_ASSIGN(Region yes, n.region("then_branch", {}));
@@ -60,6 +65,21 @@ Result<Results> import_if(OnnxNode& n) {
     results.push_back(n.result(values[i]));
   }
   return results;
+}
+
+}  // namespace
+
+Result<Results> import_if(OnnxNode& n) {
+  if (const auto condition = known_condition(n)) return in_place(n, *condition);
+  auto results = at_run_time(n);
+  if (results.ok() || n.asks()) return results;
+  if (const Status learnt = n.learn(0); !learnt.ok()) {
+    if (n.asks()) return Error(learnt.error());
+    return results;
+  }
+  const auto condition = known_condition(n);
+  if (!condition) return fail(ErrorKind::kShapeMismatch, "the condition must have one element");
+  return in_place(n, *condition);
 }
 
 }  // namespace tilewright::onnx

@@ -116,7 +116,7 @@ Maybe import_flatten(OnnxNode& n) {
                    {product(std::span(type.shape).first(split)), product(std::span(type.shape).subspan(split))});
 }
 
-// Without axes, those of size 1 go. A size that is a symbol is taken to be no 1, and that is checked in each call.
+// Without axes, those of size 1 go; the rank of the result depends on sizes then.
 Maybe import_squeeze(OnnxNode& n) {
   TW_ASSIGN(const TensorType type, n.type(0));
   TW_ASSIGN(const std::optional<Ints> given, given_axes(n));
@@ -128,14 +128,14 @@ Maybe import_squeeze(OnnxNode& n) {
   for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
     const Dim size = type.shape[axis];
     const bool named = std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) != axes.end();
-    const Answer one = n.facts().is_one(size);
+    Answer one = n.facts().is_one(size);
+    if (!given && one == Answer::kUnknown) {
+      TW_ASSIGN(const bool is_one, n.decide(Dim::make(DimOp::kEq, std::array{size, Dim(1)})));
+      one = is_one ? Answer::kYes : Answer::kNo;
+    }
     if (given ? named : one == Answer::kYes) {
       if (one == Answer::kNo) return fail(ErrorKind::kShapeMismatch, "axis {} of {} is not 1", axis, type);
       continue;
-    }
-    if (!given && one == Answer::kUnknown) {
-      TW_TRY(n.require(Dim::make(DimOp::kNe, std::array{size, Dim(1)}),
-                       fmt::format("squeeze without axes: the rank of the result would change where {} is 1", size)));
     }
     out.push_back(size);
   }

@@ -1,0 +1,88 @@
+// Questions of an import: what must be known of a call before the model can go on. A question is a value of the graph
+// built so far (an input, a computed tensor, a condition over sizes); the graph up to it gives the answer.
+#include "tilewright/frontends/onnx/carriers.h"
+#include "tilewright/frontends/onnx/importer.h"
+
+namespace tilewright::onnx {
+namespace {
+
+bool are_numbers(const HostTensor& host) {
+  for (const Dim element : host.elements) {
+    if (!element.constant() && !element.real_constant()) return false;
+  }
+  return true;
+}
+
+bool is_input(const Graph& graph, ValueId id) {
+  for (const ValueId input : graph.inputs()) {
+    if (input == id) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status Importer::learn(const ValueRef& value, std::string_view name) {
+  if (const HostTensor* known = host(*value); known != nullptr && are_numbers(*known)) return {};
+  const bool at_home = value->kind == OnnxValue::Kind::kTensor && (value->home == root_.get() || value->known);
+  if (!at_home) {
+    return fail(ErrorKind::kUnsupported,
+                "{} must be known before the model runs, but is computed inside of a loop or a branch", name);
+  }
+  if (num_answered_ < answers_.size()) {
+    value->known = read_elements(answers_[num_answered_++]);
+    return {};
+  }
+  TW_ASSIGN(const ValueId id, root_->local(value));
+  const Graph& graph = *out_.graph;
+  std::string shown(name);
+  if (value->known && value->known->elements.size() == 1) shown = to_string(value->known->elements[0]);
+  if (!value->known) shown = fmt::format("{}'{}'", is_input(graph, id) ? "input " : "", graph.value(id).name);
+  question_ = Question{id, std::move(shown)};
+  return fail(ErrorKind::kUnsupported, "{} must be known before the model runs", question_->name);
+}
+
+Result<bool> Importer::decide(Dim condition) {
+  if (const auto number = condition.constant()) return *number != 0;
+  if (const auto found = decided_.find(condition); found != decided_.end()) return found->second;
+  const ValueRef value = host_value({DType::kI64, {}, {condition}});
+  TW_TRY(learn(value, to_string(condition)));
+  const bool holds = value->known->elements.at(0).constant() != 0;
+  decided_.emplace(condition, holds);
+  return holds;
+}
+
+// What stands of the graph, with the answer as its only result. `error` stays if that is no whole graph: a condition
+// over sizes that only a loop knows.
+Result<Imported> Importer::ask(Error error) {
+  out_.graph->set_outputs({question_->value}, {"answer"});
+  if (!verify(*out_.graph).ok()) return error;
+  out_.weights = std::move(root_->weights());
+  out_.question = std::move(question_->name);
+  TW_ASSIGN(out_.outputs, declared_outputs());
+  describe_elements(out_, *source_.model().graph, {});
+  return std::move(out_);
+}
+
+Result<std::vector<DeclaredOutput>> Importer::declared_outputs() {
+  std::vector<DeclaredOutput> out;
+  for (const schema::ValueInfoProto& output : source_.model().graph->output) {
+    DeclaredOutput row{std::string(output.name.value_or("")), {}, {}};
+    if (output.type != nullptr && output.type->tensor_type != nullptr) {
+      const schema::TypeProtoTensor& type = *output.type->tensor_type;
+      if (const auto elem = to_elem(type.elem_type.value_or(0)); elem.ok()) {
+        row.dtype = elem->dtype;
+        if (elem->carried != Carried::kNone) {
+          out_.metadata[fmt::format("{}{}", kOutputElement, row.name)] = row_of(elem->carried).text;
+        }
+      }
+      if (type.shape != nullptr) {
+        TW_ASSIGN(row.shape, input_shape(type, row.name));
+      }
+    }
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace tilewright::onnx
