@@ -7,7 +7,16 @@ import torch
 from torch import nn
 from workloads import Workload
 
-PEERS = ("eager", "inductor-dynamic", "inductor-recompile", "ort", "openvino", "floor", "tilewright")
+PEERS = (
+    "eager",
+    "inductor-dynamic",
+    "inductor-recompile",
+    "ort",
+    "openvino",
+    "floor",
+    "tilewright",
+    "tilewright-session",
+)
 
 
 class Wrapped(nn.Module):
@@ -94,6 +103,21 @@ def run_openvino(path: Path, threads: int):
     return run
 
 
+def run_session(path: Path, threads: int):
+    """The same file that ONNX Runtime and OpenVINO get, by Session.run."""
+    import tilewright
+
+    tilewright.set_num_threads(threads)
+    session = tilewright.load(path)
+    names = [name for name, _, _ in session.inputs]
+
+    def run(*inputs):
+        results = session.run({name: x.numpy() for name, x in zip(names, inputs, strict=True)})
+        return torch.from_numpy(next(iter(results.values())))
+
+    return run
+
+
 def make_runner(peer: str, workload: Workload, function, shape, threads: int, folder: Path):
     if peer == "eager":
         return function
@@ -106,4 +130,4 @@ def make_runner(peer: str, workload: Workload, function, shape, threads: int, fo
             torch._inductor.config.freezing = True
         return torch.compile(function, dynamic=peer != "inductor-recompile")
     path = export_onnx(workload, function, shape, folder)
-    return {"ort": run_ort, "openvino": run_openvino}[peer](path, threads)
+    return {"ort": run_ort, "openvino": run_openvino, "tilewright-session": run_session}[peer](path, threads)

@@ -33,7 +33,7 @@ def summarise(workload: Workload, measured: dict, machine: dict) -> dict:
             continue
         ratio = [(row, row["peers"][peer]["low"] / row["peers"]["eager"]["low"]) for row in own]
         firsts = sorted(row["peers"][peer]["first"] for row in own)
-        rivals = {"floor", "tilewright", peer}
+        rivals = {"floor", "tilewright", "tilewright-session", peer}
         best = [
             (
                 min(
