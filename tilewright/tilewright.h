@@ -42,7 +42,7 @@ using OutputAllocator = std::function<Result<void*>(
 
 struct LoadOptions {
   bool check_weights = true;                   // compare the checksum of each weight, which reads all of the file
-  std::int64_t program_cache_bytes = 4 << 20;  // encoded programs to keep; 0: encode at every call
+  std::int64_t program_cache_bytes = 1 << 20;  // encoded programs to keep; 0: encode at every call
 };
 
 class Model {

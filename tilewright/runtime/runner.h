@@ -13,7 +13,7 @@
 namespace tilewright::runtime {
 
 struct RunnerOptions {
-  std::int64_t cache_bytes = 4 << 20;  // 0: every call encodes
+  std::int64_t cache_bytes = 1 << 20;  // of programs; encoding one anew costs little. 0: every call encodes
 };
 
 class Runner {
