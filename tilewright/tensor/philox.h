@@ -23,6 +23,8 @@
 #include <cstdint>
 #include <numbers>
 
+#include "tilewright/tensor/dtype.h"
+
 namespace tilewright {
 
 using PhiloxBlock = std::array<std::uint32_t, 4>;
@@ -86,6 +88,25 @@ inline double normal_f32(const RandomStream& stream, std::uint64_t i) {
 inline double normal_f64(const RandomStream& stream, std::uint64_t i) {
   const std::uint64_t even = i & ~std::uint64_t{1};
   return box_muller(uniform_f64(stream.bits64(even)) + 0x1p-53, uniform_f64(stream.bits64(even + 1)), (i & 1) != 0);
+}
+
+// Element i of a tensor of a float dtype. f16 and bf16 are drawn on grids of their own; a normal number narrower than
+// f64 is one of f32.
+inline double uniform_of(DType dtype, const RandomStream& stream, std::uint64_t i) {
+  switch (dtype) {
+    case DType::kF64:
+      return uniform_f64(stream.bits64(i));
+    case DType::kF16:
+      return uniform_f16(stream.bits32(i));
+    case DType::kBF16:
+      return uniform_bf16(stream.bits32(i));
+    default:
+      return uniform_f32(stream.bits32(i));
+  }
+}
+inline double normal_of(DType dtype, const RandomStream& stream, std::uint64_t i) {
+  if (dtype == DType::kF64) return normal_f64(stream, i);
+  return static_cast<double>(static_cast<float>(normal_f32(stream, i)));
 }
 
 }  // namespace tilewright

@@ -3,28 +3,6 @@
 #include "tilewright/tensor/philox.h"
 
 namespace tilewright {
-namespace {
-
-double uniform(DType dtype, const RandomStream& stream, std::uint64_t i) {
-  switch (dtype) {
-    case DType::kF64:
-      return uniform_f64(stream.bits64(i));
-    case DType::kF16:
-      return uniform_f16(stream.bits32(i));
-    case DType::kBF16:
-      return uniform_bf16(stream.bits32(i));
-    default:
-      return uniform_f32(stream.bits32(i));
-  }
-}
-
-double normal(DType dtype, const RandomStream& stream, std::uint64_t i) {
-  if (dtype == DType::kF64) return normal_f64(stream, i);
-  return round_to(DType::kF32, normal_f32(stream, i));
-}
-
-}  // namespace
-
 Results eval_random(const EvalCall& call) {
   const DType dtype = call.attrs.dtype("dtype");
   const std::string& distribution = call.attrs.text("distribution");
@@ -43,7 +21,7 @@ Results eval_random(const EvalCall& call) {
   }
   Elements<double> out;
   for (std::uint64_t i = 0; i < count; ++i) {
-    out.push_back(distribution == "normal" ? normal(dtype, stream, i) : uniform(dtype, stream, i));
+    out.push_back(distribution == "normal" ? normal_of(dtype, stream, i) : uniform_of(dtype, stream, i));
   }
   return std::vector<Tensor>{store(dtype, sizes, out)};
 }

@@ -3,21 +3,13 @@
 #include "tilewright/isa/panels.h"
 #include "tilewright/isa/scalar_semantics.h"
 #include "tilewright/vm/reference/element.h"
-#include "tilewright/vm/reference/strip.h"
+#include "tilewright/vm/reference/products.h"
 
 namespace tilewright::vm::reference {
 namespace {
 
-struct Operands {
-  const std::byte* a;
-  const std::byte* b;
-  std::int64_t a_row, a_k, b_k, b_n;  // bytes
-  std::int64_t k, panel;
-  DType a_dtype, b_dtype;
-};
-
 // Element (k, column) of b; panels of u8 hold it minus 128.
-double b_at(const Operands& o, std::int64_t k, std::int64_t column) {
+double b_at(const ProductOperands& o, std::int64_t k, std::int64_t column) {
   if (o.panel == 0) return read_real(o.b + k * o.b_k + column * o.b_n, o.b_dtype);
   const std::int64_t group = isa::group_of(o.b_dtype);
   const std::int64_t word = k / group * o.panel + column % o.panel;
@@ -26,7 +18,8 @@ double b_at(const Operands& o, std::int64_t k, std::int64_t column) {
   return o.b_dtype == DType::kU8 ? read_real(at, DType::kI8) + 128 : read_real(at, o.b_dtype);
 }
 
-std::uint32_t dot(const Operands& o, std::int64_t row, std::int64_t column, std::int64_t a_zero, std::int64_t b_zero) {
+std::uint32_t dot(const ProductOperands& o, std::int64_t row, std::int64_t column, std::int64_t a_zero,
+                  std::int64_t b_zero) {
   double real = 0;
   std::int64_t integer = 0;
   for (std::int64_t k = 0; k < o.k; ++k) {
@@ -57,23 +50,12 @@ Status exec_Dot(const Memory& memory, const isa::Inst& inst) {
   const isa::Layout at = isa::layout_of(inst);
   const bool epilogue = at.phases() != at.end();
   const int last = at.rank - 1;
-  const isa::StreamHead& a = at.stream(0);
-  const isa::StreamHead& b = at.stream(1);
   const isa::Tiling tiling = isa::tiling_of(inst, fields);
   for (std::int64_t number = 0; number < inst.tasks(); ++number) {
     isa::Task task = isa::decode_task(tiling, number);
     task.index[last] = 0;
     Frame frame{memory, at};
-    const Operands operands{address(frame, 0, {task.index}),
-                            address(frame, 1, {task.index}),
-                            a.strides()[last],
-                            a.inner_stride,
-                            b.strides()[last],
-                            b.inner_stride,
-                            fields.k,
-                            fields.panel,
-                            a.dtype(),
-                            b.dtype()};
+    const ProductOperands operands = product_operands(frame, fields, {task.index});
     const std::int64_t width = task.inner_end - task.inner_begin;
     std::vector<std::uint32_t> block(static_cast<std::size_t>(width));
     frame.block = reinterpret_cast<std::byte*>(block.data());

@@ -2,20 +2,12 @@
 // task is computed into memory of its own, one row at a time, which the strip phase reads as its tile.
 #include "tilewright/isa/scalar_semantics.h"
 #include "tilewright/vm/reference/element.h"
-#include "tilewright/vm/reference/strip.h"
+#include "tilewright/vm/reference/products.h"
 
 namespace tilewright::vm::reference {
 namespace {
 
-struct Operands {
-  const std::byte* a;
-  const std::byte* b;
-  std::int64_t a_row, a_k, b_k, b_n;  // bytes
-  std::int64_t k, panel;
-  DType a_dtype, b_dtype;
-};
-
-float dot(const Operands& o, std::int64_t row, std::int64_t column) {
+float dot(const ProductOperands& o, std::int64_t row, std::int64_t column) {
   double sum = 0;
   const std::byte* a = o.a + row * o.a_row;
   for (std::int64_t k = 0; k < o.k; ++k) {
@@ -27,7 +19,7 @@ float dot(const Operands& o, std::int64_t row, std::int64_t column) {
 }
 
 // One element of a product of another dtype than f32: floats are summed in f64, integers wrap.
-void multiply_plain(const Operands& o, DType dtype, std::int64_t row, std::int64_t column, std::byte* to) {
+void multiply_plain(const ProductOperands& o, DType dtype, std::int64_t row, std::int64_t column, std::byte* to) {
   double real = 0;
   std::int64_t integer = 0;
   for (std::int64_t k = 0; k < o.k; ++k) {
@@ -53,29 +45,18 @@ Status exec_MatMul(const Memory& memory, const isa::Inst& inst) {
   const isa::Layout at = isa::layout_of(inst);
   const bool epilogue = at.phases() != at.end();
   const int last = at.rank - 1;
-  const isa::StreamHead& a = at.stream(0);
-  const isa::StreamHead& b = at.stream(1);
   const isa::Tiling tiling = isa::tiling_of(inst, fields);
   for (std::int64_t number = 0; number < inst.tasks(); ++number) {
     isa::Task task = isa::decode_task(tiling, number);
     task.index[last] = 0;
     Frame frame{memory, at};
-    const Operands operands{address(frame, 0, {task.index}),
-                            address(frame, 1, {task.index}),
-                            a.strides()[last],
-                            a.inner_stride,
-                            b.strides()[last],
-                            b.inner_stride,
-                            fields.k,
-                            fields.panel,
-                            a.dtype(),
-                            b.dtype()};
+    const ProductOperands operands = product_operands(frame, fields, {task.index});
     const std::int64_t width = task.inner_end - task.inner_begin;
     if (!epilogue && at.stream(2).dtype() != DType::kF32) {
       for (std::int64_t row = task.row_begin; row < task.row_end; ++row) {
         task.index[last] = row;
         for (std::int64_t n = task.inner_begin; n < task.inner_end; ++n) {
-          multiply_plain(operands, a.dtype(), row, n, address(frame, 2, {task.index, 0, n, 0}));
+          multiply_plain(operands, operands.a_dtype, row, n, address(frame, 2, {task.index, 0, n, 0}));
         }
       }
       continue;

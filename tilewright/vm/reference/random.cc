@@ -3,28 +3,6 @@
 #include "tilewright/vm/reference/lines.h"
 
 namespace tilewright::vm::reference {
-namespace {
-
-double uniform(DType dtype, const RandomStream& stream, std::uint64_t i) {
-  switch (dtype) {
-    case DType::kF64:
-      return uniform_f64(stream.bits64(i));
-    case DType::kF16:
-      return uniform_f16(stream.bits32(i));
-    case DType::kBF16:
-      return uniform_bf16(stream.bits32(i));
-    default:
-      return uniform_f32(stream.bits32(i));
-  }
-}
-
-double normal(DType dtype, const RandomStream& stream, std::uint64_t i) {
-  if (dtype == DType::kF64) return normal_f64(stream, i);
-  return static_cast<double>(static_cast<float>(normal_f32(stream, i)));
-}
-
-}  // namespace
-
 Status exec_Random(const Memory& memory, const isa::Inst& inst) {
   const isa::Layout at = isa::layout_of(inst);
   const Frame frame{memory, at};
@@ -39,7 +17,7 @@ Status exec_Random(const Memory& memory, const isa::Inst& inst) {
       write_element<std::int64_t>(frame, 1, nullptr, p, static_cast<std::int64_t>(bits));
     } else {
       write_element<double>(frame, 1, nullptr, p,
-                            f.distribution == 1 ? normal(dtype, stream, i) : uniform(dtype, stream, i));
+                            f.distribution == 1 ? normal_of(dtype, stream, i) : uniform_of(dtype, stream, i));
     }
   }
   return {};
