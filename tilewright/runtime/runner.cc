@@ -110,7 +110,11 @@ void Runner::Context::end_call() {
 }
 
 Runner::Runner(const Plan& plan, vm::Machine& machine, const RunnerOptions& options, bool is_region)
-    : plan_(plan), machine_(machine), replays_(is_region || options.cache_bytes > 0), cache_(options.cache_bytes) {
+    : plan_(plan),
+      machine_(machine),
+      is_region_(is_region),
+      replays_(is_region || options.cache_bytes > 0),
+      cache_(options.cache_bytes) {
   std::vector<bool> bound(plan.dims.size(), false);
   for (Slot slot : plan.scalar_slots) bound[slot] = true;
   for (std::uint32_t i = 0; i < plan.inputs.size(); ++i) {

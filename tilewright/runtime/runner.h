@@ -42,6 +42,7 @@ class Runner {
 
   const Plan& plan_;
   vm::Machine& machine_;
+  const bool is_region_;
   const bool replays_;  // a call may run the programs of the one before
   ProgramCache cache_;
   std::mutex mutex_;

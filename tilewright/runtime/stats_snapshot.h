@@ -9,7 +9,7 @@ struct StatsSnapshot {
   std::int64_t calls = 0;          // of models and sessions, regions included
   std::int64_t launches = 0;       // programs run
   std::int64_t bytes_written = 0;  // by programs, to buffers
-  std::int64_t machine_ns = 0;     // wall time that the machine took for them; the rest of a call is ours
+  std::int64_t machine_ns = 0;     // wall time that the machine took for those outside of loops and branches
   std::int64_t programs_encoded = 0;
   std::int64_t cache_hits = 0;     // programs found ready
   std::int64_t guards_failed = 0;  // calls refused for a size
