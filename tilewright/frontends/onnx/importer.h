@@ -22,7 +22,8 @@ class Importer {
   // then it is the question, or it exists only inside of a loop or a branch, or it is too large.
   Status learn(const ValueRef& value, std::string_view name);
   bool asks() const { return question_.has_value(); }
-  // Whether a condition holds, asked at most once.
+  // The value of an expression over sizes, asked at most once; of a condition, whether it holds.
+  Result<std::int64_t> number(Dim expression);
   Result<bool> decide(Dim condition);
   // The results of a graph whose names see `closure`, with nodes going into `target`.
   Result<Results> subgraph(const schema::GraphProto& proto, const Frame& closure, GraphScope& target,
@@ -54,7 +55,7 @@ class Importer {
   std::span<const Tensor> answers_;
   std::size_t num_answered_ = 0;
   std::optional<Question> question_;
-  std::unordered_map<Dim, bool> decided_;
+  std::unordered_map<Dim, std::int64_t> numbers_;
   Imported out_;
   std::unique_ptr<GraphScope> root_;
   std::unordered_map<std::string_view, int> symbol_names_;

@@ -1,7 +1,10 @@
 // Questions of an import: what must be known of a call before the model can go on. A question is a value of the graph
 // built so far (an input, a computed tensor, a condition over sizes); the graph up to it gives the answer.
+#include <algorithm>
+
 #include "tilewright/frontends/onnx/carriers.h"
 #include "tilewright/frontends/onnx/importer.h"
+#include "tilewright/graph/bound_symbols.h"
 
 namespace tilewright::onnx {
 namespace {
@@ -20,11 +23,27 @@ bool is_input(const Graph& graph, ValueId id) {
   return false;
 }
 
+// Whether every symbol in these expressions is bound by the graph itself, not only by a region of it.
+bool binds_symbols_of(const Graph& graph, const HostTensor& host) {
+  std::vector<Dim> wanted, sizes;
+  for (const Dim element : host.elements) collect_symbols(element, wanted);
+  for (const ValueId input : graph.inputs()) {
+    for (const Dim size : graph.type(input).shape) collect_symbols(size, sizes);
+  }
+  std::unordered_set<Dim> bound(sizes.begin(), sizes.end());
+  for (const Dim symbol : graph.scalar_inputs()) bound.insert(symbol);
+  for (const NodeId id : graph.order()) {
+    for (const Dim symbol : bound_symbols(graph, graph.node(id))) bound.insert(symbol);
+  }
+  return std::ranges::all_of(wanted, [&](Dim symbol) { return bound.contains(symbol); });
+}
+
 }  // namespace
 
 Status Importer::learn(const ValueRef& value, std::string_view name) {
   if (const HostTensor* known = host(*value); known != nullptr && are_numbers(*known)) return {};
-  const bool at_home = value->kind == OnnxValue::Kind::kTensor && (value->home == root_.get() || value->known);
+  const bool at_home = value->kind == OnnxValue::Kind::kTensor &&
+                       (value->known ? binds_symbols_of(*out_.graph, *value->known) : value->home == root_.get());
   if (!at_home) {
     return fail(ErrorKind::kUnsupported,
                 "{} must be known before the model runs, but is computed inside of a loop or a branch", name);
@@ -42,14 +61,20 @@ Status Importer::learn(const ValueRef& value, std::string_view name) {
   return fail(ErrorKind::kUnsupported, "{} must be known before the model runs", question_->name);
 }
 
+Result<std::int64_t> Importer::number(Dim expression) {
+  if (const auto number = expression.constant()) return *number;
+  if (const auto found = numbers_.find(expression); found != numbers_.end()) return found->second;
+  const ValueRef value = host_value({DType::kI64, {}, {expression}});
+  TW_TRY(learn(value, to_string(expression)));
+  const std::optional<std::int64_t> number = value->known->elements.at(0).constant();
+  if (!number) return fail(ErrorKind::kDTypeMismatch, "{} must be an integer", expression);
+  numbers_.emplace(expression, *number);
+  return *number;
+}
+
 Result<bool> Importer::decide(Dim condition) {
-  if (const auto number = condition.constant()) return *number != 0;
-  if (const auto found = decided_.find(condition); found != decided_.end()) return found->second;
-  const ValueRef value = host_value({DType::kI64, {}, {condition}});
-  TW_TRY(learn(value, to_string(condition)));
-  const bool holds = value->known->elements.at(0).constant() != 0;
-  decided_.emplace(condition, holds);
-  return holds;
+  TW_ASSIGN(const std::int64_t holds, number(condition));
+  return holds != 0;
 }
 
 // What stands of the graph, with the answer as its only result. `error` stays if that is no whole graph: a condition

@@ -112,6 +112,8 @@ class OnnxNode {
   Result<Dim> late(const Maybe& one_element);  // its value, as a symbol bound when it was computed
   // Whether it holds, where the structure depends on it. The model is imported once for each answer, and checks it.
   Result<bool> decide(Dim condition);
+  // The same for a size: how many there are decides what is built.
+  Result<std::int64_t> number_of_size(Dim size);
   Status require(Dim condition, std::string message);  // an error of the call unless the condition holds
 
   // The results of another operator of ONNX for these inputs and the attributes of this node.

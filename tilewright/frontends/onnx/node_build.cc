@@ -160,6 +160,13 @@ Result<bool> OnnxNode::decide(Dim condition) {
   return holds;
 }
 
+Result<std::int64_t> OnnxNode::number_of_size(Dim size) {
+  TW_ASSIGN(const std::int64_t number, importer_.number(size));
+  TW_TRY(require(Dim::make(DimOp::kEq, std::array{size, Dim(number)}),
+                 fmt::format("the model is imported for {} = {}", size, number)));
+  return number;
+}
+
 Status OnnxNode::require(Dim condition, std::string message) {
   if (condition.constant() && *condition.constant() != 0) return {};
   if (condition.constant()) return fail(ErrorKind::kInvalidArgument, "{}", message);

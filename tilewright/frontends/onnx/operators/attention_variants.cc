@@ -130,14 +130,13 @@ Result<Results> import_causal_conv_with_state(OnnxNode& n) {
   TW_ASSIGN(const TensorType x, n.type(0));
   TW_ASSIGN(const TensorType w, n.type(1));
   if (x.shape.size() != 3 || w.shape.size() != 3) return fail(ErrorKind::kShapeMismatch, "x {} and weight {}", x, w);
-  const auto channels = w.shape[0].constant();
-  if (!channels) return fail(ErrorKind::kUnsupported, "an unknown number of channels: {}", w);
+  TW_ASSIGN(const std::int64_t channels, n.number_of_size(w.shape[0]));
   const Dim before = w.shape[2] - Dim(1);
   const Maybe past =
       n.has(3) ? n.input(3) : n.expand(n.number(x.dtype, Dim::real(0.0)), {x.shape[0], x.shape[1], before});
   TW_ASSIGN(const ValueId padded, n.op(Op::kConcat, {past, n.input(0)}, {{"axis", std::int64_t{2}}}));
   const Attrs attrs{
-      {"stride", Ints{1}}, {"low", Dims{Dim(0)}}, {"high", Dims{Dim(0)}}, {"dilation", Ints{1}}, {"groups", *channels}};
+      {"stride", Ints{1}}, {"low", Dims{Dim(0)}}, {"high", Dims{Dim(0)}}, {"dilation", Ints{1}}, {"groups", channels}};
   const DType wide = byte_size(x.dtype) < 4 ? DType::kF32 : x.dtype;
   const Maybe input = n.cast(padded, wide), weight = n.cast(n.input(1), wide);
   Maybe y = n.has(2) ? n.op(Op::kConv, {input, weight, n.cast(n.input(2), wide)}, attrs)

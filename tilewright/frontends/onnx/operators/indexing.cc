@@ -47,8 +47,8 @@ Maybe import_gather_nd(OnnxNode& n) {
   TW_ASSIGN(const TensorType index, n.type(1));
   const std::int64_t batch = n.integer("batch_dims", 0);
   if (index.shape.empty()) return fail(ErrorKind::kShapeMismatch, "the index is a scalar");
-  const std::optional<std::int64_t> depth = index.shape.back().constant();
-  if (!depth || batch < 0 || batch + *depth > std::ssize(x.shape) || batch >= std::ssize(index.shape)) {
+  TW_ASSIGN(const std::int64_t depth, n.number_of_size(index.shape.back()));
+  if (batch < 0 || batch + depth > std::ssize(x.shape) || batch >= std::ssize(index.shape)) {
     return fail(ErrorKind::kShapeMismatch, "an index {} with {} batch axes does not fit {}", index, batch, x);
   }
   const auto last = std::ssize(index.shape) - 1;
@@ -64,7 +64,7 @@ Maybe import_gather_nd(OnnxNode& n) {
     inputs.push_back(row);
     axes.push_back(axis);
   }
-  for (std::int64_t i = 0; i < *depth; ++i) {
+  for (std::int64_t i = 0; i < depth; ++i) {
     TW_ASSIGN(const ValueId column, n.reshape(n.slice(as_index(n, n.input(1)), last, i, i + 1), places));
     inputs.push_back(column);
     axes.push_back(batch + i);

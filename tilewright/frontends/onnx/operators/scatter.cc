@@ -19,11 +19,12 @@ struct ScatterNd {
 Result<ScatterNd> read_scatter_nd(OnnxNode& n) {
   TW_ASSIGN(TensorType x, n.type(0));
   TW_ASSIGN(const TensorType index, n.type(1));
-  const std::optional<std::int64_t> depth = index.shape.empty() ? std::nullopt : index.shape.back().constant();
-  if (!depth || *depth > std::ssize(x.shape)) {
+  if (index.shape.empty()) return fail(ErrorKind::kShapeMismatch, "the index is a scalar");
+  TW_ASSIGN(const std::int64_t depth, n.number_of_size(index.shape.back()));
+  if (depth > std::ssize(x.shape)) {
     return fail(ErrorKind::kShapeMismatch, "an index {} does not fit {}", index, x);
   }
-  return ScatterNd{std::move(x), Shape(index.shape.begin(), index.shape.end() - 1), *depth};
+  return ScatterNd{std::move(x), Shape(index.shape.begin(), index.shape.end() - 1), depth};
 }
 
 Maybe column(OnnxNode& n, const ScatterNd& s, std::int64_t i) {

@@ -69,7 +69,7 @@ Result<Complex> parts_along(OnnxNode& n, const Maybe& x, std::int64_t axis) {
   const auto rank = std::ssize(shape);
   if (rank < 2 || axis == rank - 1)
     return fail(ErrorKind::kShapeMismatch, "no signal along axis {} of {}", axis, n.type_of(value));
-  const auto parts = shape.back().constant();
+  TW_ASSIGN(const std::int64_t parts, n.number_of_size(shape.back()));
   if (parts != 1 && parts != 2) {
     return fail(ErrorKind::kShapeMismatch, "the last axis must have 1 or 2 elements: {}", n.type_of(value));
   }
