@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -50,14 +51,19 @@ Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
   return sizes;
 }
 
-// Bytes of a contiguous tensor; an error if the product overflows.
+// Bytes of a contiguous tensor; an error if a stride overflows, also that of an axis beside an empty one.
 Result<std::size_t> checked_bytes(std::span<const std::int64_t> sizes, DType dtype) {
   std::int64_t bytes = byte_size(dtype);
+  bool empty = false;
   for (const std::int64_t size : sizes) {
-    if (__builtin_mul_overflow(bytes, size, &bytes)) return fail(ErrorKind::kCorrupt, "the shape is too large");
+    empty |= size == 0;
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes))
+      return fail(ErrorKind::kCorrupt, "the shape is too large");
   }
-  return static_cast<std::size_t>(bytes);
+  return empty ? 0 : static_cast<std::size_t>(bytes);
 }
+
+}  // namespace
 
 Result<Tensor> parse_npy(std::span<const std::uint8_t> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -70,6 +76,7 @@ Result<Tensor> parse_npy(std::span<const std::uint8_t> bytes) {
   const std::string_view header = text.substr(start, length), data = text.substr(start + length);
   const auto type = entry(header, "descr"), order = entry(header, "fortran_order"), shape = entry(header, "shape");
   if (!type || !order || !shape) return fail(ErrorKind::kCorrupt, "the header lacks descr, fortran_order or shape");
+  if (type->empty()) return fail(ErrorKind::kCorrupt, "the header ends before the element type");
   TW_ASSIGN(std::vector<std::int64_t> sizes, parse_shape(*shape));
   if (!order->starts_with("False") && sizes.size() > 1) return fail(ErrorKind::kUnsupported, "Fortran order");
   for (const TypeName& row : kTypeNames) {
@@ -83,8 +90,6 @@ Result<Tensor> parse_npy(std::span<const std::uint8_t> bytes) {
   }
   return fail(ErrorKind::kUnsupported, "element type {}", type->substr(0, 6));
 }
-
-}  // namespace
 
 Result<Tensor> read_npy(const std::string& path) {
   TW_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path));

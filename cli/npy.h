@@ -2,12 +2,14 @@
 // before anything is allocated.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "tilewright/tensor/tensor.h"
 
 namespace tilewright::cli {
 
+Result<Tensor> parse_npy(std::span<const std::uint8_t> bytes);
 Result<Tensor> read_npy(const std::string& path);
 Status write_npy(const std::string& path, const Tensor& tensor);
 

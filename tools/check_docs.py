@@ -42,7 +42,7 @@ def unlisted_variables() -> list[str]:
     problems, found = [], set()
     for folder in ("tilewright", "python/tilewright", "python/src", "cli"):
         for path in (ROOT / folder).rglob("*"):
-            if path.suffix in {".cc", ".h", ".py"} and not path.stem.endswith("_test"):
+            if path.suffix in {".cc", ".h", ".py"} and not path.stem.endswith(("_test", "_testing")):
                 found |= (names := set(VARIABLE.findall(path.read_text())))
                 missing = [name for name in names if f'SETTING("{name}"' not in rows]
                 problems += [f"{path.relative_to(ROOT)}: {name} has no row in base/settings.def" for name in missing]

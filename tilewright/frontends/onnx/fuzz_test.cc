@@ -1,11 +1,10 @@
-// Damaged models: every prefix of one, and many with bytes changed, inserted or gone. Each is an error or a graph that
-// verifies; under the sanitizers this also looks for reads beyond the bytes. Five seconds, or TILEWRIGHT_FUZZ_SECONDS.
-#include <gtest/gtest.h>
+// Damaged models and files of external data: each is an error or a graph that verifies; under the sanitizers this also
+// looks for reads beyond the bytes. TILEWRIGHT_FUZZ_CORPUS names a folder of more models (tests/fuzz/onnx_corpus.py
+// makes one that holds every operator).
+#include <filesystem>
+#include <fstream>
 
-#include <chrono>
-#include <cstdlib>
-#include <random>
-
+#include "tilewright/base/fuzz_testing.h"
 #include "tilewright/frontends/onnx/load.h"
 #include "tilewright/frontends/onnx/model_testing.h"
 
@@ -26,13 +25,28 @@ std::string whole_model() {
          field(25, body);
 }
 
-void expect_error_or_graph(const std::string& bytes) {
-  const auto owner = std::make_shared<std::string>(bytes);
-  const auto imported = import_bytes({*owner, owner});
-  if (imported.ok()) {
-    const Status good = verify(*imported->graph);
-    ASSERT_TRUE(good.ok()) << good.error().message;
+std::vector<std::string> models() {
+  std::vector<std::string> out{whole_model()};
+  const char* folder = std::getenv("TILEWRIGHT_FUZZ_CORPUS");
+  if (folder == nullptr) return out;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".onnx" || entry.file_size() > 1 << 16) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    out.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
+  return out;
+}
+
+bool is_error_or_graph(const std::string& bytes, const std::string& path = {}) {
+  const auto owner = std::make_shared<std::string>(bytes);
+  const auto imported = import_bytes({*owner, owner}, path);
+  if (!imported.ok()) {
+    EXPECT_FALSE(imported.error().message.empty());
+    return false;
+  }
+  const Status good = verify(*imported->graph);
+  EXPECT_TRUE(good.ok()) << good.error().message;
+  return true;
 }
 
 TEST(OnnxFuzz, TheWholeModelIsGood) {
@@ -44,28 +58,68 @@ TEST(OnnxFuzz, TheWholeModelIsGood) {
 
 TEST(OnnxFuzz, EveryPrefixIsAnErrorOrAGraph) {
   const std::string bytes = whole_model();
-  for (std::size_t size = 0; size < bytes.size(); ++size) expect_error_or_graph(bytes.substr(0, size));
+  for (std::size_t size = 0; size < bytes.size(); ++size) is_error_or_graph(bytes.substr(0, size));
 }
 
 TEST(OnnxFuzz, ChangedBytesAreAnErrorOrAGraph) {
-  const std::string bytes = whole_model();
-  const char* seconds = std::getenv("TILEWRIGHT_FUZZ_SECONDS");
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds == nullptr ? 5 : std::atoi(seconds));
-  std::mt19937_64 random(7);
-  while (std::chrono::steady_clock::now() < end) {
-    std::string damaged = bytes;
-    for (std::uint64_t changes = 1 + random() % 4; changes > 0; --changes) {
-      const std::size_t at = random() % damaged.size();
-      const std::uint64_t kind = random() % 4;
-      if (kind < 2)
-        damaged[at] =
-            static_cast<char>(kind == 0 ? random() : static_cast<std::uint64_t>(damaged[at]) ^ (1u << random() % 8));
-      if (kind == 2) damaged.erase(at, 1 + random() % 4);
-      if (kind == 3) damaged.insert(at, 1, static_cast<char>(random()));
-      if (damaged.empty()) damaged = "x";
+  const std::vector<std::string> corpus = models();
+  std::uint64_t imported = 0;
+  tilewright::testing::FuzzRun run;
+  while (run.next()) {
+    std::string damaged = corpus[run.below(corpus.size())];
+    if (run.below(4) == 0) {  // a piece of another model
+      const std::string& other = corpus[run.below(corpus.size())];
+      damaged.insert(run.below(damaged.size()), other, run.below(other.size()), run.below(60));
     }
-    expect_error_or_graph(damaged);
+    damage(damaged, run);
+    imported += is_error_or_graph(damaged);
   }
+  EXPECT_GT(imported, run.rounds() / 100);
+}
+
+// A weight of two floats in a file beside the model: where it lies is damaged, and the file.
+std::string external_weight(std::string_view location, std::string_view offset, std::string_view length) {
+  const auto entry = [](std::string_view key, std::string_view value) {
+    return field(13, field(1, key) + field(2, value));
+  };
+  const std::string tensor = field(1, std::int64_t{2}) + field(2, std::int64_t{1}) + field(8, "w") +
+                             entry("location", location) + entry("offset", offset) + entry("length", length) +
+                             field(14, std::int64_t{1});
+  return model(node("Add", {"x", "w"}, {"y"}) + field(5, tensor) + input("x", 1, dim(2)) + output("y"));
+}
+
+TEST(OnnxExternalDataFuzz, DamagedPlacesAndFilesAreAnErrorOrAGraph) {
+  const std::string folder = ::testing::TempDir() + "external-" + std::to_string(std::random_device()());
+  std::filesystem::create_directories(folder + "/sub");
+  static constexpr std::string_view kLocations[] = {"w",           "sub/w", "sub",     "..",  "../w",   "sub/../w",
+                                                    "/etc/passwd", "",      "missing", "./w", "sub//w", "w/"};
+  static constexpr std::string_view kNumbers[] = {"0",
+                                                  "1",
+                                                  "4",
+                                                  "8",
+                                                  "9",
+                                                  "",
+                                                  "-1",
+                                                  "4096",
+                                                  "18446744073709551615",
+                                                  "18446744073709551616",
+                                                  "9223372036854775807",
+                                                  "0x8",
+                                                  " 8",
+                                                  "8 "};
+  std::uint64_t imported = 0;
+  tilewright::testing::FuzzRun run;
+  while (run.next()) {
+    for (const char* name : {"/w", "/sub/w"})
+      std::ofstream(folder + name, std::ios::binary) << std::string(run.below(24), '\x3f');
+    const auto number = [&] { return run.below(2) == 0 ? kNumbers[0] : kNumbers[run.below(std::size(kNumbers))]; };
+    std::string bytes = external_weight(run.below(2) == 0 ? "w" : kLocations[run.below(std::size(kLocations))],
+                                        number(), run.below(2) == 0 ? "8" : number());
+    if (run.below(2) == 0) damage(bytes, run);
+    imported += is_error_or_graph(bytes, folder + "/model.onnx");
+  }
+  std::filesystem::remove_all(folder);
+  EXPECT_GT(imported, run.rounds() / 100);
 }
 
 }  // namespace

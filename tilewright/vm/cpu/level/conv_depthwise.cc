@@ -19,7 +19,7 @@ void add_row(T* to, const char* from, std::int64_t step, T weight, std::int64_t 
     }
   } else {
     for (; i + kLanes<T> <= count; i += kLanes<T>) {
-      Vec<T> value;
+      Vec<T> value{};
 #pragma GCC unroll 16
       for (int lane = 0; lane < kLanes<T>; ++lane) value[lane] = *reinterpret_cast<const T*>(from + (i + lane) * step);
       store<T>(to + i, multiply_add<T>(factor, value, load<T>(to + i)));

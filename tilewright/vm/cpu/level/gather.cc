@@ -1,6 +1,6 @@
 // The gather instruction. Where the indices stay along the inner dim a row is one copy (embedding tables); else every
 // element has an address of its own.
-// HOT: no allocation, no call but memcpy.
+// HOT: no allocation, no call but memmove.
 #include "tilewright/vm/cpu/level/index_pairs.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
@@ -10,7 +10,7 @@ template <typename T>
 void copy_row(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride, std::int64_t count) {
   constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
   if (to_stride == kBytes && from_stride == kBytes) {
-    __builtin_memcpy(to, from, static_cast<std::size_t>(count * kBytes));
+    __builtin_memmove(to, from, static_cast<std::size_t>(count * kBytes));  // a program may name one place twice
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) __builtin_memcpy(to + i * to_stride, from + i * from_stride, sizeof(T));

@@ -179,7 +179,7 @@ void widen_row(T* to, const char* from, DType dtype, std::int64_t stride, std::i
         return widen_loop<double>(to, from, stride, count, [](double v) { return static_cast<float>(v); });
       default:
         if (stride == 4) {
-          std::memcpy(to, from, static_cast<std::size_t>(count) * 4);
+          std::memmove(to, from, static_cast<std::size_t>(count) * 4);  // a program may name one place twice
           return;
         }
         return widen_loop<float>(to, from, stride, count, [](float v) { return v; });

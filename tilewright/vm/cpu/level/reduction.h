@@ -81,7 +81,7 @@ TW_INLINE T reduce_lanes(VecOf<T> v) {
   if constexpr (__is_same(T, float) && (kind == ReduceKind::kSum || kind == ReduceKind::kSumSquare))
     return sum_lanes(v);
   for (int distance = kLanes<T> / 2; distance > 0; distance /= 2) {
-    MaskOf<T> from;
+    MaskOf<T> from{};
     for (int i = 0; i < kLanes<T>; ++i) from[i] = i ^ distance;
     v = combine<kind, T>(v, __builtin_shuffle(v, from));
   }
