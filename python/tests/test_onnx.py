@@ -94,6 +94,14 @@ def test_a_wrong_size_names_the_input_the_axis_and_both_values():
         tilewright.load(model(MLP)).run({"x": random(2, 9)})
 
 
+def test_sizes_with_a_question_mark_for_a_name_are_independent():
+    node = helper.make_node("Neg", ["x"], ["y"])
+    given = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["?", "?"])
+    graph = helper.make_graph([node], "g", [given], [onnx.ValueInfoProto(name="y")])
+    session = tilewright.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9))
+    assert session.run(None, {"x": np.ones((2, 3), np.float32)})[0].shape == (2, 3)
+
+
 def test_a_loop_that_grows_a_value_and_stacks_rows():
     text = """
     <ir_version: 10, opset_import: ["" : 18]>

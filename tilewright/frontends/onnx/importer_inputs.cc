@@ -1,6 +1,6 @@
 // The inputs of a model: their types, and symbols for their sizes. A size with a name is the symbol of that name, one
-// without gets a symbol of its own. A name that is an expression of other sizes ("past + sequence") is that expression
-// if inputs give all of its symbols; the guards of the call check it then.
+// without, or with a mark such as "?" for a name, gets a symbol of its own. A name that is an expression of other sizes
+// ("past + sequence") is that expression if inputs give all of its symbols; the guards of the call check it then.
 #include <algorithm>
 
 #include "tilewright/frontends/onnx/importer.h"
@@ -13,6 +13,11 @@ bool is_word(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto more = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
   return !text.empty() && letter(text.front()) && std::all_of(text.begin(), text.end(), more);
+}
+
+// Exporters write marks without a letter or digit for each size that they do not know.
+bool is_name(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return is_word(std::string{'a', c}); });
 }
 
 std::string to_word(std::string_view text) {
@@ -60,7 +65,7 @@ Result<Shape> Importer::input_shape(const schema::TypeProtoTensor& type, std::st
     const std::string_view text = dim.dim_param.value_or("");
     if (dim.dim_value && *dim.dim_value >= 0) {
       shape.push_back(Dim(*dim.dim_value));
-    } else if (text.empty()) {
+    } else if (!is_name(text)) {
       shape.push_back(fresh_symbol("d"));
     } else if (const auto known = named_dims_.find(std::string(text)); known != named_dims_.end()) {
       shape.push_back(known->second);
