@@ -119,7 +119,8 @@ std::vector<std::uintptr_t> Border::weight_addresses() const {
 void bind_border(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<Border>(module, "Border", "Calls of torch into one compiled graph: arguments in, results out.")
-      .def(nb::init<const PyGraph&, nb::object, nb::object>(), "graph"_a, "empty_strided"_a, "as_strided"_a)
+      .def(nb::init<const PyGraph&, nb::object, nb::object, nb::object>(), "graph"_a, "empty_strided"_a, "as_strided"_a,
+           "from_dlpack"_a)
       .def("add_input", &Border::add_input, "argument"_a, "dtype"_a, "is_weight"_a = false)
       .def("add_view_input", &Border::add_view_input, "argument"_a, "dtype"_a, "sizes"_a, "strides"_a, "offset"_a,
            "is_absolute"_a)

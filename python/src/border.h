@@ -70,8 +70,11 @@ struct ResultRow {
 
 class Border {
  public:
-  Border(const PyGraph& graph, nb::object empty_strided, nb::object as_strided)
-      : graph_(graph.graph), empty_strided_(std::move(empty_strided)), as_strided_(std::move(as_strided)) {}
+  Border(const PyGraph& graph, nb::object empty_strided, nb::object as_strided, nb::object from_dlpack)
+      : graph_(graph.graph),
+        empty_strided_(std::move(empty_strided)),
+        as_strided_(std::move(as_strided)),
+        from_dlpack_(std::move(from_dlpack)) {}
 
   void add_input(std::size_t argument, nb::handle dtype, bool is_weight);
   void add_view_input(std::size_t argument, nb::handle dtype, nb::handle sizes, nb::handle strides, nb::handle offset,
@@ -105,7 +108,7 @@ class Border {
 
   std::shared_ptr<Graph> graph_;
   std::unique_ptr<runtime::Session> session_;  // null: the oracle runs the graph
-  nb::object empty_strided_, as_strided_, host_call_;
+  nb::object empty_strided_, as_strided_, from_dlpack_, host_call_;
   DimProgram program_;
   std::vector<InputRow> inputs_;
   std::vector<ScalarRow> scalars_;

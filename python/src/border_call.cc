@@ -24,6 +24,7 @@ struct Border::Call final : runtime::OutputSink, runtime::HostCalls {
 
   void bind(nb::list arguments);
   void read_inputs(nb::list arguments);
+  void make_value(std::size_t number, Numbers sizes, Numbers strides);
   void make_values(bool late);
   void run();
   void run_oracle();
@@ -106,12 +107,20 @@ void Border::Call::read_inputs(nb::list arguments) {
   }
 }
 
+void Border::Call::make_value(std::size_t number, Numbers sizes, Numbers strides) {
+  const ValueRow& row = border.values_[number];
+  nb::object& tensor = tensors[number];
+  const DType element = border.graph_->type(border.graph_->outputs()[row.output]).dtype;
+  tensor = recycled_tensor(border.from_dlpack_, sizes, strides, row.dtype, element);
+  if (!tensor.is_valid()) tensor = new_tensor(border.empty_strided_, sizes, strides, row.dtype);
+  memory[row.output] = data_pointer(tensor);
+}
+
 void Border::Call::make_values(bool late) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const ValueRow& row = border.values_[i];
     if (row.is_late != late || tensors[i].is_valid()) continue;
-    tensors[i] = new_tensor(border.empty_strided_, integers(row.layout.sizes), integers(row.layout.strides), row.dtype);
-    memory[row.output] = data_pointer(tensors[i]);
+    make_value(i, integers(row.layout.sizes), integers(row.layout.strides));
   }
 }
 
@@ -123,8 +132,8 @@ Result<std::byte*> Border::Call::allocate(std::size_t output, DType dtype, Numbe
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (border.values_[i].output != output) continue;
     nb::gil_scoped_acquire gil;
-    if (!tensors[i].is_valid()) tensors[i] = new_tensor(border.empty_strided_, sizes, strides, border.values_[i].dtype);
-    return memory[output] = data_pointer(tensors[i]);
+    if (!tensors[i].is_valid()) make_value(i, sizes, strides);
+    return memory[output];
   }
   return fail(ErrorKind::kInternal, "output {} of {} has no place", output, dtype);
 }

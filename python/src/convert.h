@@ -21,6 +21,8 @@ nb::object from_attr(const AttrValue& value);
 // An owner that holds `object` and drops it with the GIL held, from whichever thread.
 std::shared_ptr<void> hold(nb::object object);
 
+nb::object to_dlpack(const Tensor& tensor);  // a capsule
+
 void bind_dims(nb::module_& module);
 void bind_tensors(nb::module_& module);
 void bind_graphs(nb::module_& module);

@@ -73,6 +73,10 @@ Tensor copied(const Tensor& tensor) {
 
 }  // namespace
 
+nb::object to_dlpack(const Tensor& tensor) {
+  return export_array<nb::array_api>(tensor).cast().attr("__dlpack__")();
+}
+
 void bind_tensors(nb::module_& module) {
   nb::class_<Tensor>(module, "Tensor", "A strided view of memory with an owner.")
       .def(
@@ -85,8 +89,7 @@ void bind_tensors(nb::module_& module) {
                   "owner"_a = nb::none(), "A view of memory at an address. Strides in elements; owner is kept alive.")
       .def("copy", &copied, "The same values in contiguous memory of its own.")
       .def("numpy", &export_array<nb::numpy>, "A numpy array over the same memory.")
-      .def("__dlpack__",
-           [](const Tensor& self, nb::kwargs) { return export_array<nb::array_api>(self).cast().attr("__dlpack__")(); })
+      .def("__dlpack__", [](const Tensor& self, nb::kwargs) { return to_dlpack(self); })
       .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(1, 0); })
       .def_prop_ro("dtype", &Tensor::dtype)
       .def_prop_ro("address", [](const Tensor& self) { return reinterpret_cast<std::uintptr_t>(self.data()); })

@@ -1,7 +1,9 @@
 // Tensors of torch through their Python methods.
 #include "src/torch_tensor.h"
 
+#include "src/convert.h"
 #include "src/errors.h"
+#include "tilewright/runtime/result_memory.h"
 
 namespace tilewright::python {
 namespace {
@@ -77,6 +79,17 @@ nb::tuple to_tuple(Numbers numbers) {
 nb::object new_tensor(nb::handle empty_strided, Numbers sizes, Numbers strides, nb::handle dtype) {
   using namespace nb::literals;
   return empty_strided(to_tuple(sizes), to_tuple(strides), "dtype"_a = dtype);
+}
+
+nb::object recycled_tensor(nb::handle from_dlpack, Numbers sizes, Numbers strides, nb::handle dtype, DType element) {
+  static PyObject* const kDtype = name_of("dtype");
+  constexpr std::int64_t kLeastBytes = 256 << 10;  // torch's allocator keeps the pages of smaller ones itself
+  runtime::TensorSink sink;
+  if (runtime::bytes_spanned(element, sizes, strides) < kLeastBytes) return {};
+  if (!sink.allocate(0, element, sizes, strides).ok()) return {};
+  nb::object tensor = from_dlpack(to_dlpack(sink.tensors()[0]));
+  if (!attribute(tensor, kDtype).is(dtype)) return {};
+  return tensor;
 }
 
 }  // namespace tilewright::python

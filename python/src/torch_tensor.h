@@ -20,5 +20,8 @@ std::uint64_t version_of(nb::handle tensor);
 nb::tuple to_tuple(Numbers numbers);
 // A new tensor: empty_strided(sizes, strides, dtype=dtype).
 nb::object new_tensor(nb::handle empty_strided, Numbers sizes, Numbers strides, nb::handle dtype);
+// A tensor in memory that earlier results have left (runtime/result_memory.h). None: too small for that to pay, too
+// large, or torch reads `element` as another dtype.
+nb::object recycled_tensor(nb::handle from_dlpack, Numbers sizes, Numbers strides, nb::handle dtype, DType element);
 
 }  // namespace tilewright::python

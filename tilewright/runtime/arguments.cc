@@ -1,7 +1,8 @@
 #include "tilewright/runtime/arguments.h"
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "tilewright/runtime/result_memory.h"
 
 namespace tilewright::runtime {
 
@@ -14,21 +15,25 @@ TensorArg TensorArg::of(const Tensor& tensor) {
   return arg;
 }
 
-Result<std::byte*> TensorSink::allocate(std::size_t output, DType dtype, std::span<const std::int64_t> sizes,
-                                        std::span<const std::int64_t> strides) {
+std::int64_t bytes_spanned(DType dtype, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
   std::int64_t last = 0;
-  bool empty = false;
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-    empty = empty || sizes[axis] == 0;
+    if (sizes[axis] == 0) return 0;
     last += (sizes[axis] - 1) * strides[axis];
   }
-  const std::int64_t bytes = empty ? 0 : (last + 1) * byte_size(dtype);
-  void* memory = std::aligned_alloc(64, static_cast<std::size_t>((bytes + 127) / 64 * 64));
+  return (last + 1) * byte_size(dtype);
+}
+
+Result<std::byte*> TensorSink::allocate(std::size_t output, DType dtype, std::span<const std::int64_t> sizes,
+                                        std::span<const std::int64_t> strides) {
+  const std::int64_t bytes = bytes_spanned(dtype, sizes, strides);
+  std::shared_ptr<void> memory = ResultMemory::of_process().take(static_cast<std::size_t>(bytes));
   if (memory == nullptr) return fail(ErrorKind::kOutOfMemory, "output {} needs {} bytes", output, bytes);
+  auto* const data = static_cast<std::byte*>(memory.get());
   if (tensors_.size() <= output) tensors_.resize(output + 1);
-  tensors_[output] = Tensor(dtype, {sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, memory,
-                            std::shared_ptr<void>(memory, std::free));
-  return static_cast<std::byte*>(memory);
+  tensors_[output] =
+      Tensor(dtype, {sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, data, std::move(memory));
+  return data;
 }
 
 }  // namespace tilewright::runtime

@@ -19,6 +19,9 @@ struct TensorArg {
   static TensorArg of(const Tensor& tensor);
 };
 
+// From the first to the last byte that elements of these sizes take; strides in elements, none negative.
+std::int64_t bytes_spanned(DType dtype, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
+
 // Gives memory for results, asked as soon as the sizes are known. Strides in elements.
 class OutputSink {
  public:

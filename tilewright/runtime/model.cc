@@ -8,6 +8,7 @@
 
 #include "tilewright/runtime/model_source.h"
 #include "tilewright/runtime/model_variants.h"
+#include "tilewright/runtime/result_memory.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -244,6 +245,7 @@ void Model::release_packed(const Weights& weights) {
 
 void Model::trim() {
   session_->trim();
+  ResultMemory::of_process().trim();
   if (variants_ != nullptr) variants_->trim();
   if (mapping_ == nullptr) return;
   for (const Tensor& tensor : weights()->tensors) {

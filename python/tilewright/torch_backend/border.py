@@ -241,7 +241,7 @@ class BorderBuilder:
             graph.set_range(Dim.symbol(str(symbol)), low, high)
 
     def border(self, graph: _core.Graph, late: list[tuple[int, Dim]]) -> _core.Border:
-        border = _core.Border(graph, torch.empty_strided, torch.as_strided)
+        border = _core.Border(graph, torch.empty_strided, torch.as_strided, torch.utils.dlpack.from_dlpack)
         for row in self.arguments.inputs:
             if row.view is None:
                 border.add_input(row.argument, row.dtype, row.is_weight)
