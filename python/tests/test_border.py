@@ -251,14 +251,14 @@ def test_threads_follow_torch_until_they_are_set() -> None:
         threads.follow_torch = following
 
 
-def test_results_keep_their_values_while_memory_is_used_again():
+def test_results_keep_their_values_while_memory_is_used_again() -> None:
     """Memory of large results is given to later ones once no tensor holds it, and not before."""
     compiled = torch.compile(lambda x: x * 2 + 1, backend="tilewright", dynamic=True)
     kept = []
     for step in range(12):
         x = torch.full((300 + step, 512), float(step))
         result = compiled(x)
-        assert all(not result.data_ptr() == other.data_ptr() for other in kept)
+        assert all(result.data_ptr() != other.data_ptr() for other in kept)
         if step % 3 == 0:
             kept.append(result[5:, ::2])  # a view holds the memory as well
         del result
@@ -266,8 +266,10 @@ def test_results_keep_their_values_while_memory_is_used_again():
         assert torch.equal(view, torch.full_like(view, 3.0 * number * 2 + 1))
 
 
-def test_large_results_are_ordinary_tensors():
-    compiled = torch.compile(lambda x: (x.transpose(0, 1) + 1, x.to(torch.bfloat16)), backend="tilewright", dynamic=True)
+def test_large_results_are_ordinary_tensors() -> None:
+    compiled = torch.compile(
+        lambda x: (x.transpose(0, 1) + 1, x.to(torch.bfloat16)), backend="tilewright", dynamic=True
+    )
     x = torch.randn(640, 512)
     moved, narrow = compiled(x)
     assert moved.stride() == (x.transpose(0, 1) + 1).stride()
