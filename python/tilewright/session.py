@@ -51,6 +51,7 @@ class Session:
         self._output_names = [name for name, _, _ in self._outputs]
         self._elements = Elements(model.metadata)
         self._scalars = [symbol.name for symbol in model.scalars]
+        self._takes = {*self._input_names, *self._scalars}
 
     @property
     def inputs(self) -> list[tuple[str, _core.DType, list[_core.Dim]]]:
@@ -73,19 +74,21 @@ class Session:
         """
         if feeds is None:
             return self._call(inputs)
-        wanted = self._output_names if inputs is None else list(inputs)
-        unknown = [name for name in wanted if name not in self._output_names]
+        if inputs is None:
+            return list(self._call(feeds).values())
+        unknown = [name for name in inputs if name not in self._output_names]
         if unknown:
             raise ValueError(f"unknown outputs: {unknown}; the model gives {self._output_names}")
         results = self._call(feeds)
-        return [results[name] for name in wanted]
+        return [results[name] for name in inputs]
 
     def _call(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        takes = [*self._input_names, *self._scalars]
-        missing = [name for name in takes if name not in inputs]
-        unknown = [name for name in inputs if name not in takes]
-        if missing or unknown:
-            problem = f"missing inputs: {missing}" if missing else f"unknown inputs: {unknown}"
+        if inputs.keys() != self._takes:
+            takes = [*self._input_names, *self._scalars]
+            missing = [name for name in takes if name not in inputs]
+            problem = (
+                f"missing inputs: {missing}" if missing else f"unknown inputs: {list(inputs.keys() - self._takes)}"
+            )
             raise ValueError(f"{problem}; the model takes {takes}")
         if self._elements:
             return self._call_carried(inputs)
@@ -152,12 +155,13 @@ def _dtype_name(dtype: _core.DType) -> str:
 
 
 def _to_tensor(value: Any) -> _core.Tensor:
-    if hasattr(value, "__dlpack__") and _numpy_kind(value) is None:
+    is_numpy = type(value).__module__ == "numpy"
+    if hasattr(value, "__dlpack__") and (not is_numpy or _is_native(value)):
         return _core.Tensor(value)
     import numpy
 
     array = numpy.asarray(value)
-    if _numpy_kind(array) == "bfloat16":  # numpy knows the type by an extension, which DLPack does not
+    if str(array.dtype) == "bfloat16":  # numpy knows the type by an extension, which DLPack does not
         array = numpy.ascontiguousarray(array)
         return _core.Tensor.from_pointer("bf16", list(array.shape), array.ctypes.data, None, array)
     if not array.dtype.isnative:
@@ -165,13 +169,14 @@ def _to_tensor(value: Any) -> _core.Tensor:
     return _core.Tensor(array)
 
 
-def _numpy_kind(value: Any) -> str | None:
-    """The name of the dtype of a numpy array or scalar; None for other values."""
-    return str(value.dtype) if type(value).__module__ == "numpy" else None
+def _is_native(array: Any) -> bool:
+    """Whether the elements of a numpy array are numbers or truth values in the machine's byte order."""
+    dtype = array.dtype
+    return dtype.kind in "fiub" and dtype.isnative
 
 
 def _to_numpy(tensor: _core.Tensor) -> Any:
-    if _dtype_name(tensor.dtype) != "bf16":
+    if tensor.dtype != _core.DType.bf16:
         return tensor.numpy()
     import ml_dtypes
 
