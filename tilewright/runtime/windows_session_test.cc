@@ -52,6 +52,40 @@ TEST(ConvKernels, GroupsAndDepthwise) {
       {{{1, 12, 7, 6}, {12, 1, 3, 5}, {6, 4, 3, 3}, {12}}, {{2, 12, 9, 40}, {12, 1, 3, 5}, {6, 4, 3, 3}, {12}}}, 1e-4);
 }
 
+TEST(ConvKernels, DilatedWindowsWithLargeStepsAndPads) {
+  expect_oracle(R"(
+    x: f32[N, C, L]
+    w: f32[O, C, 300]
+    v: f32[O, C, 7]
+    y = conv(x, w) stride=[70] low=[10] high=[0] dilation=[1]
+    z = conv(x, v) stride=[3] low=[30] high=[25] dilation=[9]
+    return y, z
+  )",
+                {{{1, 1, 1600}, {20, 1, 300}, {20, 1, 7}}, {{2, 5, 400}, {3, 5, 300}, {3, 5, 7}}}, 1e-4);
+}
+
+TEST(ConvKernels, WindowsBeyondTheSlab) {
+  expect_oracle(R"(
+    x: f32[N, 2, L]
+    w: f32[3, 2, K]
+    v: f32[3, 2, 2]
+    y = conv(x, w) stride=[1] low=[5] high=[0] dilation=[1]
+    z = conv(x, v) stride=[1] low=[0] high=[400000] dilation=[400000]
+    return y, z
+  )",
+                {{{1, 2, 20000}, {3, 2, 19980}, {3, 2, 2}}}, 1e-3);
+}
+
+TEST(ConvKernels, ManyOutputChannelsInBlocks) {
+  expect_oracle(R"(
+    x: f32[N, C, H, W]
+    w: f32[O, C, 3, 3]
+    y = conv(x, w) stride=[1,1] low=[1,1] high=[1,1] dilation=[1,1]
+    return y
+  )",
+                {{{1, 2, 9, 70}, {1100, 2, 3, 3}}, {{1, 300, 5, 4}, {19, 300, 3, 3}}}, 1e-3);
+}
+
 TEST(ConvKernels, OneAndThreeAxes) {
   expect_oracle(R"(
     x: f32[N, 4, L]

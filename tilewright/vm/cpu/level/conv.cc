@@ -1,9 +1,9 @@
-// The conv instruction. A task makes a block of output channels x positions: the windows of one panel of positions
-// become a matrix [channels and taps][positions] in private scratch, a block of terms at a time, and the matmul kernels
-// multiply it by the weights where they lie. Windows of one element with step 1 need no matrix: x is one. One channel
-// in and out (depthwise) is computed row by row without it. The sums run in the order of channels and taps, after the
-// bias. HOT: no allocation, no call but kernels and copies.
-#include "tilewright/vm/cpu/level/conv_depthwise.h"
+// The conv instruction. A task makes a block of output channels x positions. Windows of one element with step 1 are a
+// matrix product: x is the matrix, and the weights are read where they lie. Others read a slab (conv_direct.cc), if it
+// fits private scratch; if not, the windows of one panel of positions become a matrix [channels and taps][positions]
+// there, a block of terms at a time. The sums run in the order of channels and taps, after the bias.
+// HOT: no allocation, no call but kernels and copies.
+#include "tilewright/vm/cpu/level/conv_direct.h"
 #include "tilewright/vm/cpu/level/matmul_kernel.h"
 #include "tilewright/vm/cpu/level/window.h"
 
@@ -19,7 +19,8 @@ template <typename T>
 class ConvRun {
  public:
   ConvRun(const isa::Inst& inst, const TaskContext& context, const isa::Task& task);
-  void run();
+  bool is_matrix() const;
+  void run(bool matrix);
 
  private:
   struct Run {                  // positions of a panel in one row of the output
@@ -32,7 +33,6 @@ class ConvRun {
   void fill_run(T* to, const Run& run, std::int64_t channel, std::int64_t tap) const;
   void multiply_panel_at(std::int64_t position, std::int64_t columns, std::int64_t first, std::int64_t terms,
                          const T* b, std::int64_t b_step);
-  bool is_matrix() const;
 
   static constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
   const isa::Inst& inst_;
@@ -79,8 +79,7 @@ bool ConvRun<T>::is_matrix() const {
 }
 
 template <typename T>
-void ConvRun<T>::run() {
-  const bool matrix = is_matrix();
+void ConvRun<T>::run(bool matrix) {
   Run runs[kMostColumns<T>];
   for (std::int64_t position = task_.inner_begin; position < task_.inner_end;) {
     const std::int64_t columns = even_columns<T>(task_.inner_end - position);
@@ -184,10 +183,9 @@ void ConvRun<T>::multiply_panel_at(std::int64_t position, std::int64_t columns, 
 
 template <typename T>
 void run_conv(const isa::Inst& inst, const TaskContext& context, const isa::Task& task) {
-  const auto& f = inst.fields<isa::ConvFields>();
-  if (f.channels == 1 && task.row_end - task.row_begin == 1 && f.spread3 == 1)
-    return convolve_channel<T>(inst, context, task);
-  ConvRun<T>(inst, context, task).run();
+  ConvRun<T> run(inst, context, task);
+  const bool matrix = run.is_matrix();
+  if (matrix || !convolve_slabs<T>(inst, context, task)) run.run(matrix);
 }
 
 }  // namespace
