@@ -1,6 +1,7 @@
 #include "tilewright/compiler/matmul_tiles.h"
 
 #include <algorithm>
+#include <array>
 
 #include "tilewright/compiler/tiling.h"
 
@@ -10,21 +11,59 @@ namespace {
 constexpr double kSplitMicros = 12;  // a shorter product is one task
 constexpr double kTaskMicros = 50;   // a descheduled worker holds up the others for no more than this
 constexpr double kLongTaskMicros = 80;
+constexpr double kRowMicros =
+    0.015;                           // of a row of a task beside its sums: calls, the epilogue's first and last vectors
+constexpr int kVectorsPerPanel = 3;  // or two, narrower ones: near enough for an estimate
 
 std::int64_t divide_up(std::int64_t count, std::int64_t parts) {
   return (count + parts - 1) / parts;
 }
 
-// Panels per task near `wanted` such that the threads finish together: `others` tasks stand beside each column tile,
-// the busiest thread has the fewest panels. Of equals the largest tile wins that leaves every thread two tasks.
-std::int64_t balanced_panels(std::int64_t wanted, std::int64_t panels, std::int64_t others, std::int64_t threads,
-                             double panel_micros) {
-  const auto busiest = [&](std::int64_t tile) { return divide_up(divide_up(panels, tile) * others, threads) * tile; };
-  std::int64_t best = wanted;
-  for (std::int64_t tile = std::max<std::int64_t>(wanted / 2, 1); tile <= std::min(panels, 2 * wanted); ++tile) {
-    if (tile > wanted && static_cast<double>(tile) * panel_micros > kLongTaskMicros) break;
-    const bool many = divide_up(panels, tile) * others >= 2 * threads;
-    if (busiest(tile) < busiest(best) || (busiest(tile) == busiest(best) && tile > best && many)) best = tile;
+// A product over one batch entry, cut into row tiles; the columns are still to be cut.
+struct Rows {
+  std::int64_t batch, m, m_tile, n, panel;
+  double vector_micros;  // one row times one vector of columns
+};
+
+// When the last of `threads` is done, if each takes the next task, in the order of the tasks, as soon as it is free.
+double finish_time(const Rows& rows, std::int64_t n_tile, std::int64_t threads) {
+  constexpr std::int64_t kMostThreads = 16, kMostTasks = 128;
+  const std::int64_t row_tiles = divide_up(rows.m, rows.m_tile), column_tiles = divide_up(rows.n, n_tile);
+  const auto task_micros = [&](std::int64_t m, std::int64_t n) {
+    const auto vectors = static_cast<double>(divide_up(n * kVectorsPerPanel, rows.panel));
+    return static_cast<double>(m) * (vectors * rows.vector_micros + kRowMicros);
+  };
+  const double longest = task_micros(rows.m_tile, n_tile);
+  const std::int64_t tasks = rows.batch * row_tiles * column_tiles;
+  if (threads > kMostThreads || tasks > kMostTasks) {
+    return longest * static_cast<double>(std::max(divide_up(tasks, threads), std::int64_t{1}));
+  }
+  std::array<double, kMostThreads> free_at{};
+  double last = 0;
+  for (std::int64_t task = 0; task < tasks; ++task) {
+    const std::int64_t column = task % column_tiles * n_tile, row = task / column_tiles % row_tiles * rows.m_tile;
+    double& thread = *std::min_element(free_at.begin(), free_at.begin() + threads);
+    thread += task_micros(std::min(rows.m_tile, rows.m - row), std::min(n_tile, rows.n - column));
+    last = std::max(last, thread);
+  }
+  return last;
+}
+
+// Columns per task, whole panels, near `wanted` panels: those with which the threads finish first. Of about equals the
+// widest, since each row of a task costs something of its own.
+std::int64_t best_columns(const Rows& rows, std::int64_t wanted, std::int64_t threads) {
+  const std::int64_t panels = divide_up(rows.n, rows.panel);
+  const double panel_micros = kVectorsPerPanel * rows.vector_micros * static_cast<double>(rows.m_tile);
+  std::int64_t best = wanted * rows.panel;
+  double best_time = finish_time(rows, best, threads);
+  for (std::int64_t count = std::max<std::int64_t>(wanted / 2, 1); count <= std::min(panels, 2 * wanted); ++count) {
+    if (count == wanted || (count > wanted && static_cast<double>(count) * panel_micros > kLongTaskMicros)) continue;
+    const std::int64_t columns = count * rows.panel;
+    const double time = finish_time(rows, columns, threads);
+    if (time < best_time * (columns > best ? 1.005 : 0.995)) {
+      best = columns;
+      best_time = time;
+    }
   }
   return best;
 }
@@ -48,9 +87,9 @@ MatMulTiles choose_matmul_tiles(std::int64_t batch, std::int64_t m, std::int64_t
   const std::int64_t m_tile = round_up(divide_up(m, std::min(per_batch, max_row_cuts)), rows);
   const std::int64_t row_cuts = divide_up(m, m_tile);
   const std::int64_t column_cuts = std::clamp<std::int64_t>(divide_up(per_batch, row_cuts), 1, panels);
-  const double panel_micros = micros / static_cast<double>(batch * row_cuts * panels);
+  const double vector_micros = micros / static_cast<double>(batch * m * panels * kVectorsPerPanel);
   const std::int64_t n_tile =
-      panel * balanced_panels(divide_up(panels, column_cuts), panels, batch * row_cuts, traits.threads, panel_micros);
+      best_columns({batch, m, m_tile, n, panel, vector_micros}, divide_up(panels, column_cuts), traits.threads);
   return {std::max<std::int64_t>(std::min(m_tile, m), 1), std::max<std::int64_t>(std::min(n_tile, n), 1)};
 }
 

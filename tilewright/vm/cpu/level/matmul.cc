@@ -144,6 +144,7 @@ void TileRun<T>::add_depth(const Block& block, T* c, std::int64_t c_row, std::in
 template <typename T>
 void TileRun<T>::multiply(const Block& block, PanelArgs<T> args, std::int64_t first) {
   T* const c = args.c;
+  bool fetched = false;  // the panel, by the calls of the one before
   for (std::int64_t n = 0; n < block.columns;) {
     const bool wide = !copy_b_ && wants_wide(block.rows) && block.columns - n >= kWidePanels * kPanel<T>;
     const std::int64_t left = block.columns - n;
@@ -158,20 +159,24 @@ void TileRun<T>::multiply(const Block& block, PanelArgs<T> args, std::int64_t fi
       args.b = panel_memory_;
       args.b_step = whole_vectors<T>(columns);
       args.prefetch = 0;
+      args.next = nullptr;
     } else if (f_.panel != 0) {
       args.b = reinterpret_cast<const T*>(b_.address) + (column / kPanel<T> * f_.k + first) * kPanel<T>;
       args.b_step = kPanel<T>;
-      args.prefetch = 48 * kPanel<T>;
+      args.prefetch = fetched ? 0 : 48 * kPanel<T>;
+      args.next = left > columns ? args.b + f_.k * kPanel<T> : nullptr;
     } else {
       args.b = reinterpret_cast<const T*>(b_.address + first * b_.row_stride) + column;
       args.b_step = b_.row_stride / kBytes;
-      args.prefetch = 8 * args.b_step;
+      args.prefetch = fetched ? 0 : 8 * args.b_step;
+      args.next = left > columns ? args.b + columns : nullptr;
     }
     if (wide) {
       multiply_wide<T>(args, f_.panel != 0 ? f_.k * kPanel<T> : kPanel<T>, block.rows);
     } else {
       multiply_panel<T>(args, block.rows);
     }
+    fetched = args.next != nullptr && !wide && block.rows > 2 * kRows;
     n += columns;
   }
 }

@@ -7,12 +7,16 @@
 namespace tilewright::vm::cpu::TW_LEVEL {
 namespace {
 
-template <typename T, int Rows, int Vecs, bool Prefetch>
+enum class Prefetch { kNone, kThisPanel, kNextPanel };
+
+template <typename T, int Rows, int Vecs, Prefetch prefetch>
 [[gnu::always_inline]] inline void multiply(const PanelArgs<T>& args, Vec<T> (&sums)[Rows][Vecs],
                                             [[maybe_unused]] PartMask<T> part) {
   const T* a = args.a;
   const T* b = args.b;
   const std::int64_t a_row = args.a_row, a_step = args.a_step, b_step = args.b_step, ahead = args.prefetch;
+  const char* next = reinterpret_cast<const char*>(args.next);
+  const std::int64_t next_step = args.next_step;
   for (std::int64_t k = args.k; k > 0; --k) {
     Vec<T> right[Vecs];
 #pragma GCC unroll 8
@@ -23,11 +27,15 @@ template <typename T, int Rows, int Vecs, bool Prefetch>
       right[v] = load<T>(b + v * kLanes<T>);
 #endif
     }
-    if constexpr (Prefetch) {
+    if constexpr (prefetch == Prefetch::kThisPanel) {
 #pragma GCC unroll 8
       for (int bytes = 0; bytes < Vecs * kVectorBytes; bytes += 64) {
         __builtin_prefetch(reinterpret_cast<const char*>(b + ahead) + bytes, 0, 3);
       }
+    }
+    if constexpr (prefetch == Prefetch::kNextPanel) {
+      __builtin_prefetch(next, 0, 2);
+      next += next_step;
     }
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
@@ -62,9 +70,11 @@ void panel_kernel(const PanelArgs<T>& args) {
     }
   }
   if (args.prefetch != 0) {
-    multiply<T, Rows, Vecs, true>(args, sums, part);
+    multiply<T, Rows, Vecs, Prefetch::kThisPanel>(args, sums, part);
+  } else if (args.next != nullptr) {
+    multiply<T, Rows, Vecs, Prefetch::kNextPanel>(args, sums, part);
   } else {
-    multiply<T, Rows, Vecs, false>(args, sums, part);
+    multiply<T, Rows, Vecs, Prefetch::kNone>(args, sums, part);
   }
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {

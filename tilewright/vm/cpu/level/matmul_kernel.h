@@ -18,9 +18,11 @@ struct PanelArgs {
   T* c;
   std::int64_t c_row;
   std::int64_t k;
-  int columns;            // 1 .. kMaxVecs vectors. Only the AVX-512 kernels do not read b beyond them
-  bool accumulate;        // adds to c; else c is written
-  std::int64_t prefetch;  // distance in b, elements; 0: none
+  int columns;             // 1 .. kMaxVecs vectors. Only the AVX-512 kernels do not read b beyond them
+  bool accumulate;         // adds to c; else c is written
+  std::int64_t prefetch;   // distance in b, elements; 0: none
+  const T* next;           // the panel that the next call reads, to be prefetched a little at each k; null: none
+  std::int64_t next_step;  // bytes from one k to the next
 };
 
 template <typename T>
@@ -55,14 +57,34 @@ static inline std::int64_t even_columns(std::int64_t left) {
   return (left / 2 + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
 }
 
-// The rows of a tile, split evenly into as few calls as it takes of the kernel; the first one
-// prefetches b.
+// What one of `shares` calls prefetches of the panel at `next`. Of a packed panel it is a stretch, of rows that lie
+// apart it is one cache line of each.
+template <typename T>
+static inline void take_share(PanelArgs<T>& args, const T* next, std::int64_t share, std::int64_t shares) {
+  constexpr std::int64_t kLine = 64, kBytes = sizeof(T);
+  args.next = nullptr;
+  if (next == nullptr || shares < 2) return;
+  if (args.b_step == kPanel<T>) {
+    args.next = next + share * (args.k * kPanel<T> / shares);
+    args.next_step = (kPanel<T> * kBytes + shares - 1) / shares;
+  } else if (share * kLine < (kPanel<T> + 1) * kBytes) {
+    args.next = next + share * (kLine / kBytes);
+    args.next_step = args.b_step * kBytes;
+  }
+}
+
+// The rows of a tile, split evenly into as few calls as it takes of the kernel. The first one prefetches b if it is to;
+// the others bring the next panel, all of them a part: memory has no peaks of demand then, which it could not follow.
 template <typename T>
 static inline void multiply_panel(PanelArgs<T> args, std::int64_t rows) {
   const int vectors = (args.columns + kLanes<T> - 1) / kLanes<T>;
   const std::int64_t most = rows_with(vectors);
-  for (std::int64_t calls = (rows + most - 1) / most; calls > 0; --calls) {
-    const std::int64_t now = (rows + calls - 1) / calls;
+  const T* const next = args.next;
+  const std::int64_t calls = (rows + most - 1) / most, shares = args.prefetch == 0 ? calls : calls - 1;
+  args.next = nullptr;
+  for (std::int64_t left = calls; left > 0; --left) {
+    const std::int64_t now = (rows + left - 1) / left;
+    if (args.prefetch == 0) take_share(args, next, shares - left, shares);
     find_kernel<T>(now, vectors)(args);
     args.a += now * args.a_row;
     args.c += now * args.c_row;
