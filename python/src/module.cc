@@ -12,5 +12,6 @@ NB_MODULE(_core, module) {
   tilewright::python::bind_tensors(module);
   tilewright::python::bind_graphs(module);
   tilewright::python::bind_border(module);
+  tilewright::python::bind_segments(module);
   tilewright::python::bind_sessions(module);
 }

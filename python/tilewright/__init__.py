@@ -9,15 +9,22 @@ Importing this package imports neither torch nor numpy.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core, threads
 from .session import InferenceSession, Session, load
 
+if TYPE_CHECKING:
+    from .streaming import disable, enable, flush, lazy
+
 __all__ = [
     "InferenceSession",
     "Session",
+    "disable",
+    "enable",
     "explain",
+    "flush",
+    "lazy",
     "load",
     "num_threads",
     "refresh",
@@ -47,6 +54,7 @@ def stats() -> dict[str, Any]:
     """Counters of the process: calls, launches, programs encoded and their times in ns, bytes, fallbacks by op."""
     counters = dict(_core.counters())
     counters["fallbacks"] = _torch_explain().fallback_counts() if _torch_backend_is_loaded() else {}
+    counters["lazy"] = _streaming_counts()
     return counters
 
 
@@ -74,10 +82,26 @@ def trim() -> None:
         _torch_explain().trim()
 
 
+def __getattr__(name: str) -> Any:
+    """Streaming mode needs torch, so its names are imported when they are asked for."""
+    if name not in ("disable", "enable", "flush", "lazy"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import streaming
+
+    return getattr(streaming, name)
+
+
 def _torch_explain() -> Any:
     from .torch_backend import explain as module
 
     return module
+
+
+def _streaming_counts() -> dict[str, Any]:
+    import sys
+
+    module = sys.modules.get(f"{__name__}.streaming")
+    return {} if module is None else module.STATISTICS.snapshot()
 
 
 def _torch_backend_is_loaded() -> bool:

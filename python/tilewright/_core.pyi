@@ -232,6 +232,28 @@ class Border:
 
     def __call__(self, arguments: list) -> list: ...
 
+class Segment:
+    """A compiled piece of a stream of eager operations."""
+
+    def __init__(self, graph: Graph, output_strides: list) -> None:
+        """Compiles a graph whose outputs have these strides, in elements."""
+
+    def run(self, inputs: list, addresses: list, scalars: list = []) -> None:
+        """
+        Reads the input tensors and writes each output to the memory at its address.
+        """
+
+    def explain(self) -> dict:
+        """
+        Kernels, refused merges, passes; bytes moved at the sizes of the last run.
+        """
+
+    def trim(self) -> None: ...
+
+    @property
+    def plan(self) -> str:
+        """The optimised graph, as text."""
+
 def counters() -> dict:
     """
     Counters of the process: calls, launches, programs, bytes, encode times in ns.

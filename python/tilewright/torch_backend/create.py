@@ -29,6 +29,16 @@ def _full_like(c: Lowering, x: Value, number: Any, dtype: torch.dtype | None = N
     return c.full(x.shape, number, dtype or x.dtype)
 
 
+@lowers("fill.Scalar", "fill.Tensor")
+def _fill(c: Lowering, x: Value, number: Any) -> Value:
+    return c.expand(c.cast(number, x.dtype), x.shape)
+
+
+@lowers("zero")
+def _zero(c: Lowering, x: Value) -> Value:
+    return c.full(x.shape, 0, x.dtype)
+
+
 @lowers("empty.memory_format", "empty_strided", "new_empty_strided", "empty_like", "new_empty", "empty_permuted")
 def _empty(c: Lowering, *_: Any, **__: Any) -> Value:
     return c.full(c.fake.shape, 0, c.fake.dtype)

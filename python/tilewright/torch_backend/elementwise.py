@@ -244,6 +244,58 @@ def _where(c: Lowering, condition: Value, a: Operand, b: Operand) -> Value:
     return c.op("select", predicate(c, condition), c.cast(a, dtype), c.cast(b, dtype), dtype=dtype)
 
 
+@lowers("masked_fill.Scalar", "masked_fill.Tensor")
+def _masked_fill(c: Lowering, x: Value, mask: Value, number: Operand) -> Value:
+    return c.op("select", predicate(c, mask), c.cast(number, x.dtype), x, dtype=x.dtype)
+
+
+@lowers("addcmul")
+def _addcmul(c: Lowering, x: Value, a: Value, b: Value, *, value: Any = 1) -> Value:
+    dtype = c.promoted_dtype([x, a, b])
+    compute = torch.float32 if dtype in HALVES else dtype
+    left = c.cast(_scaled(c, c.cast(a, compute), value, compute), compute)  # torch: x + (value * a) * b
+    return c.cast(c.op("add", c.cast(x, compute), c.op("mul", left, c.cast(b, compute))), dtype)
+
+
+@lowers("addcdiv")
+def _addcdiv(c: Lowering, x: Value, a: Value, b: Value, *, value: Any = 1) -> Value:
+    dtype = c.promoted_dtype([x, a, b])
+    compute = torch.float32 if dtype in HALVES else dtype
+    left = c.cast(_scaled(c, c.cast(a, compute), value, compute), compute)  # torch: x + (value * a) / b
+    return c.cast(c.op("add", c.cast(x, compute), c.op("div", left, c.cast(b, compute))), dtype)
+
+
+@lowers("lerp.Scalar")
+def _lerp(c: Lowering, a: Value, b: Value, weight: Any) -> Value:
+    if isinstance(weight, Dim):
+        raise CannotLower("lerp by a weight that may change")
+    compute = torch.float32 if a.dtype in HALVES else a.dtype
+    low, high = c.cast(a, compute), c.cast(b, compute)
+    step = c.op("sub", high, low)
+    if abs(weight) < 0.5:
+        return c.cast(c.op("add", low, c.op("mul", step, c.scalar(weight, compute))), a.dtype)
+    return c.cast(c.op("sub", high, c.op("mul", step, c.scalar(1 - weight, compute))), a.dtype)
+
+
+@lowers("threshold_backward")
+def _threshold_backward(c: Lowering, gradient: Value, x: Value, threshold: Any) -> Value:
+    dtype = c.promoted_dtype([gradient, x])
+    below = c.op("le", c.cast(x, dtype), c.scalar(threshold, dtype), dtype=torch.bool)
+    return c.op("select", below, c.scalar(0, dtype), c.cast(gradient, dtype), dtype=dtype)
+
+
+@lowers("tanh_backward")
+def _tanh_backward(c: Lowering, gradient: Value, y: Value) -> Value:
+    slope = c.op("sub", c.scalar(1, y.dtype), c.op("mul", y, y))
+    return c.op("mul", gradient, slope)
+
+
+@lowers("sigmoid_backward")
+def _sigmoid_backward(c: Lowering, gradient: Value, y: Value) -> Value:
+    slope = c.op("mul", c.op("sub", c.scalar(1, y.dtype), y), y)
+    return c.op("mul", gradient, slope)
+
+
 @lowers("clamp", "clamp.Tensor", "clamp_min", "clamp_min.Tensor")
 def _clamp(c: Lowering, x: Value, low: Operand | None = None, high: Operand | None = None) -> Value:
     dtype = c.promoted_dtype([operand for operand in (x, low, high) if operand is not None])

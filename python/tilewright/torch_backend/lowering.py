@@ -18,6 +18,7 @@ from torch.fx.experimental.symbolic_shapes import resolve_unbacked_bindings
 
 from .. import _core
 from .._core import Dim
+from .described import DescribedTensor, is_tensor, tensors_of
 from .dims import UnknownExpression, is_symbolic, to_dim, to_number, to_shape
 from .dtypes import HALVES, TO_LIBRARY, number_dtype, result_dtype
 from .host_calls import HostCalls
@@ -293,7 +294,7 @@ class Lowering:
 
     def fitted(self, result: Any, fake: Any) -> Any:
         """The results in the dtypes of the fake values."""
-        if isinstance(result, Value) and isinstance(fake, torch.Tensor):
+        if isinstance(result, Value) and is_tensor(fake):
             return self.cast(result, fake.dtype)
         if isinstance(result, (list, tuple)) and isinstance(fake, (list, tuple)):
             return [self.fitted(one, other) for one, other in zip(result, fake, strict=False)]
@@ -321,7 +322,7 @@ def wrap_integer(number: int, dtype: torch.dtype) -> int:
     return number - (1 << bits) if dtype.is_signed and number >> (bits - 1) else number
 
 
-def library_type(fake: torch.Tensor) -> tuple[_core.DType, list[Dim]]:
+def library_type(fake: torch.Tensor | DescribedTensor) -> tuple[_core.DType, list[Dim]]:
     """(dtype, shape) of a fake tensor."""
     if fake.dtype not in TO_LIBRARY:
         raise NotRepresentable(f"dtype {fake.dtype}")
@@ -333,7 +334,5 @@ def library_type(fake: torch.Tensor) -> tuple[_core.DType, list[Dim]]:
 
 
 def check_representable(node: Node) -> None:
-    value = node.meta.get("val")
-    for fake in value if isinstance(value, (list, tuple)) else (value,):
-        if isinstance(fake, torch.Tensor):
-            library_type(fake)
+    for fake in tensors_of(node.meta.get("val")):
+        library_type(fake)

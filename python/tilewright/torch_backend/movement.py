@@ -156,6 +156,14 @@ def _cat(c: Lowering, tensors: Sequence[Value], dim: int = 0) -> Value:
     return parts[0] if len(parts) == 1 else c.op("concat", *parts, axis=dim % parts[0].rank)
 
 
+@lowers("stack")
+def _stack(c: Lowering, tensors: Sequence[Value], dim: int = 0) -> Value:
+    axis = dim % (tensors[0].rank + 1)
+    parts = [c.cast(x, c.fake.dtype) for x in tensors]
+    parts = [c.reshape(x, [*x.shape[:axis], 1, *x.shape[axis:]]) for x in parts]
+    return parts[0] if len(parts) == 1 else c.op("concat", *parts, axis=axis)
+
+
 @lowers("repeat")
 def _repeat(c: Lowering, x: Value, repeats: Sequence[Any]) -> Value:
     shape = [Dim(1)] * (len(repeats) - x.rank) + list(x.shape)

@@ -1,4 +1,6 @@
-// What became of the graph behind a Border, as Python values.
+// What became of a compiled graph, as Python values.
+#include "src/explain_session.h"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -8,14 +10,14 @@
 
 namespace tilewright::python {
 
-nb::dict Border::explain() const {
+nb::dict explain_session(runtime::Session& session, const std::vector<runtime::TensorArg>& inputs,
+                         const std::vector<DimValue>& scalars) {
   nb::dict out;
-  if (session_ == nullptr) return out;
   std::vector<runtime::Sizes> sizes;
-  for (const runtime::TensorArg& input : last_inputs_) {
+  for (const runtime::TensorArg& input : inputs) {
     sizes.emplace_back(input.sizes.begin(), input.sizes.begin() + input.rank);
   }
-  const runtime::Explanation given = unwrap(runtime::explain(*session_, sizes, last_scalars_));
+  const runtime::Explanation given = unwrap(runtime::explain(session, sizes, scalars));
   nb::list kernels, refused, passes;
   for (const auto& kernel : given.kernels) {
     nb::dict row;
@@ -39,6 +41,10 @@ nb::dict Border::explain() const {
   out["bytes_fused"] = given.bytes_fused;
   out["text"] = to_string(given);
   return out;
+}
+
+nb::dict Border::explain() const {
+  return session_ == nullptr ? nb::dict() : explain_session(*session_, last_inputs_, last_scalars_);
 }
 
 }  // namespace tilewright::python

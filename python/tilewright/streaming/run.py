@@ -1,0 +1,292 @@
+"""Runs a recorded segment: finds or builds its compiled form, writes the values of live tensors; on torch if that fails."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .. import _core, threads
+from .build import REFUSALS, SegmentBuilder
+from .facts import OpFacts
+from .layouts import Layout
+from .metadata import Metadata, ResultLayout, describe
+from .naming import Naming
+from .segment import Ref, Segment
+from .statistics import STATISTICS
+
+LIMIT = 1024  # compiled segments
+WARM = 128  # of them with an arena: each takes address space
+Live = list[tuple[Any, int, Layout]]
+
+
+@dataclass
+class Compiled:
+    """A compiled segment, and which named numbers are its scalar inputs. `segment` is None if only torch can run it."""
+
+    segment: _core.Segment | None
+    scalar_names: list[int] = field(default_factory=list)
+    refusal: str = ""
+    num_ops: int = 0
+
+
+class SegmentCache:
+    """Compiled segments by key, the least recently used dropped first."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._rows: OrderedDict[Any, Compiled] = OrderedDict()
+        self._warm: OrderedDict[int, Compiled] = OrderedDict()
+        self._lock = threading.Lock()
+        self.limit = limit
+
+    def get(self, key: Any) -> Compiled | None:
+        with self._lock:
+            found = self._rows.get(key)
+            if found is not None:
+                self._rows.move_to_end(key)
+            return found
+
+    def put(self, key: Any, compiled: Compiled) -> None:
+        with self._lock:
+            self._rows[key] = compiled
+            while len(self._rows) > self.limit:
+                self._rows.popitem(last=False)
+
+    def ran(self, compiled: Compiled) -> None:
+        """Notes a run; segments that have not run for long give their arenas and programs back."""
+        with self._lock:
+            self._warm[id(compiled)] = compiled
+            self._warm.move_to_end(id(compiled))
+            _, coldest = self._warm.popitem(last=False) if len(self._warm) > WARM else (0, None)
+        if coldest is not None and coldest.segment is not None:
+            coldest.segment.trim()
+
+    def clear(self) -> None:
+        with self._lock:
+            self._rows.clear()
+            self._warm.clear()
+
+    def all(self) -> list[Compiled]:
+        with self._lock:
+            return list(self._rows.values())
+
+
+CACHE = SegmentCache()
+
+
+def run_segment(segment: Segment, reason: str) -> None:
+    """Writes what eager would have written by now."""
+    live = segment.live_storages()
+    writes = segment.writes()
+    STATISTICS.reasons[reason] += 1
+    STATISTICS.stored += len(live) + len(writes)
+    STATISTICS.never_stored += sum(state.own for state in segment.storages.values()) - len(live)
+    if not live and not writes:
+        return
+    STATISTICS.segments += 1
+    stored = [value for _, value, _ in live]
+    compiled, naming = find(segment, stored, writes)
+    if compiled.segment is not None:
+        try:
+            execute(compiled, segment, naming, live)
+            return
+        except (MemoryError, *REFUSALS) as error:
+            STATISTICS.refusals[f"{type(error).__name__}: {error}"] += 1
+    replay(segment, live, writes)
+
+
+def execute(compiled: Compiled, segment: Segment, naming: Naming, live: Live) -> None:
+    assert compiled.segment is not None
+    if threads.follow_torch and (count := torch.get_num_threads()) != _core.num_threads():
+        _core.set_num_threads(count)
+    numbers = list(naming.sizes)
+    scalars = [*(numbers[name] for name in compiled.scalar_names), *naming.floats]
+    addresses = [storage.data_ptr() + layout[0] * layout[3].itemsize for storage, _, layout in live]
+    compiled.segment.run([tensor for tensor, _ in segment.inputs], addresses, scalars)
+    CACHE.ran(compiled)
+
+
+def find(segment: Segment, stored: Sequence[int], writes: Sequence[tuple[int, int]]) -> tuple[Compiled, Naming]:
+    """The compiled segment with its sizes as symbols; with given sizes where symbols are not possible."""
+    compiled, naming = _find(segment, stored, writes, symbolic=True)
+    if compiled.segment is None:
+        compiled, naming = _find(segment, stored, writes, symbolic=False)
+    return compiled, naming
+
+
+def _find(segment: Segment, stored: Sequence[int], writes: Any, symbolic: bool) -> tuple[Compiled, Naming]:
+    naming = Naming(symbolic)
+    inputs = tuple(naming.layout(segment, value) for _, value in segment.inputs)
+    ops = tuple(naming.op(op, segment) for op in segment.ops)
+    memory = tuple(_order(segment.values[value], symbolic) for value in stored)
+    key = (symbolic, inputs, ops, tuple(stored), tuple(writes), memory, torch.get_default_dtype())
+    compiled = CACHE.get(key)
+    if compiled is not None:
+        STATISTICS.cache_hits += compiled.segment is not None
+        return compiled, naming
+    compiled = compile_segment(segment, stored, writes, naming, ops)
+    STATISTICS.compiled += compiled.segment is not None
+    CACHE.put(key, compiled)
+    return compiled, naming
+
+
+def _order(row: ResultLayout, symbolic: bool) -> Any:
+    from .layouts import dense_order
+
+    order = dense_order(row.sizes, row.strides) if symbolic else None
+    return row.strides if order is None else order
+
+
+def compile_segment(segment: Segment, stored: Sequence[int], writes: Any, naming: Naming, ops: Any) -> Compiled:
+    builder = SegmentBuilder(segment, naming)
+    builder.stored = [*stored, *(value for _, value in writes)]
+    try:
+        return Compiled(builder.build(stored, writes, ops), builder.scalar_names, num_ops=len(ops))
+    except REFUSALS as error:
+        if not naming.symbolic:
+            STATISTICS.refusals[f"{type(error).__name__}: {error}"] += 1
+        return Compiled(None, refusal=f"{type(error).__name__}: {error}")
+
+
+def replay(segment: Segment, live: Live, writes: Sequence[tuple[int, int]]) -> None:
+    """Runs the recorded ops on torch in order and copies what is live to where it belongs. An op that fails leaves out
+    only what depends on it; its error is raised at the end."""
+    STATISTICS.replayed += 1
+    kept = [value for _, value, _ in live] + [value for _, value in writes]
+    with torch.no_grad():
+        values, error = _replayed(segment, _last_uses(segment, kept))
+        for storage, value, (offset, sizes, strides, dtype) in live:
+            if value in values:
+                torch.empty(0, dtype=dtype).set_(storage, offset, sizes, strides).copy_(values[value])
+        # All values first: a value may be a view of what another write changes.
+        sources = [(number, values[value].clone()) for number, value in writes if value in values]
+        for number, source in sources:
+            segment.inputs[number][0].copy_(source)
+    if error is not None:
+        raise error
+
+
+def _replayed(segment: Segment, last_use: dict[int, list[int]]) -> tuple[dict[int, torch.Tensor], Exception | None]:
+    values: dict[int, torch.Tensor] = {value: tensor for tensor, value in segment.inputs}
+    first: Exception | None = None
+
+    for number, op in enumerate(segment.ops):
+        if any(value not in values for value in op.reads()):
+            continue
+        try:
+            results = op.call(values.__getitem__)
+        except Exception as error:
+            first = first or error
+            continue
+        rows = [results] if isinstance(results, torch.Tensor) else results
+        values.update((value, row) for value, row in zip(op.results, rows, strict=True) if value is not None)
+        for value in last_use.get(number, ()):
+            values.pop(value, None)
+    return values, first
+
+
+def _last_uses(segment: Segment, kept: Sequence[int]) -> dict[int, list[int]]:
+    """Op number -> values that nothing reads after it."""
+    last: dict[int, int] = {}
+    for number, op in enumerate(segment.ops):
+        last.update((value, number) for value in op.results if value is not None)
+        last.update((value, number) for value in op.reads())
+    keep = set(kept)
+    uses: dict[int, list[int]] = {}
+    for value, number in last.items():
+        if value not in keep:
+            uses.setdefault(number, []).append(value)
+    return uses
+
+
+# ---- may an op be recorded? -----------------------------------------------------------------------------------------
+
+_lowerable: dict[Any, bool] = {}
+
+
+Call = tuple[Any, dict[str, Any], Metadata]
+
+
+def can_lower(facts: OpFacts, args: Any, kwargs: Any, metadata: Metadata, call: Call) -> bool:
+    """True if torch and the library both run the op on such arguments; found out once by compiling it alone. `call` is
+    the call as it was made, with its outputs."""
+    targets = tuple(_coarse(call[1][at] if isinstance(at, str) else call[0][at]) for at in facts.writes)
+    key = (facts.overload, targets, tuple(_coarse(x) for x in args), tuple((n, _coarse(x)) for n, x in kwargs.items()))
+    if facts.stores_numbers:
+        key = (*key, *(repr(x) for x in (*args, *kwargs.values()) if isinstance(x, (int, float))))
+    known = _lowerable.get(key)
+    if known is None:
+        known = _lowerable[key] = _runs_on_torch(facts, call) and _probe(facts, args, kwargs, metadata)
+    return known
+
+
+def _example(item: Any) -> Any:
+    """An argument like this one that can be written to."""
+    if isinstance(item, torch.Tensor):
+        reach = sum((size - 1) * stride for size, stride in zip(item.shape, item.stride(), strict=True))
+        number = 1 if item.dtype.is_floating_point else 0
+        memory = torch.full((max(reach, 0) + 1,), number, dtype=item.dtype)
+        return memory.as_strided(item.shape, item.stride())
+    return type(item)(_example(one) for one in item) if isinstance(item, (list, tuple)) else item
+
+
+def _runs_on_torch(facts: OpFacts, call: Call) -> bool:
+    """True if eager has a kernel for such arguments, and lays its results out as the meta tensors said."""
+
+    args, kwargs, metadata = call
+    try:
+        results = facts.overload(*_example(tuple(args)), **{name: _example(item) for name, item in kwargs.items()})
+    except Exception:
+        return False
+    rows = [results] if isinstance(results, torch.Tensor) else list(results)
+    return all(
+        (row is None) == (result is None)
+        and (row is None or (tuple(result.shape), result.stride(), result.dtype) == (row.sizes, row.strides, row.dtype))
+        for row, result in zip(metadata.results, rows, strict=True)
+    )
+
+
+def _coarse(argument: Any) -> Any:
+    if isinstance(argument, torch.Tensor):
+        return (argument.dtype, tuple(min(size, 2) for size in argument.shape), _stride_class(argument.stride()))
+    if isinstance(argument, (list, tuple)):
+        return tuple(_coarse(item) for item in argument)
+    if isinstance(argument, bool) or not isinstance(argument, (int, float)):
+        return describe(argument, True)
+    return type(argument)
+
+
+def _stride_class(strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Each stride as its place among the different ones; 0 and 1 as they are."""
+    places = {stride: place for place, stride in enumerate(sorted({0, 1, *strides}))}
+    return tuple(places[stride] for stride in strides)
+
+
+def _as_input(segment: Segment, item: Any) -> Any:
+    if isinstance(item, torch.Tensor):
+        value = segment.new_value(ResultLayout(tuple(item.shape), item.stride(), item.dtype))
+        segment.inputs.append((item, value))
+        return Ref(value)
+    return [_as_input(segment, one) for one in item] if isinstance(item, (list, tuple)) else item
+
+
+def _probe(facts: OpFacts, args: Any, kwargs: Any, metadata: Metadata) -> bool:
+    segment = Segment()
+
+    refs = tuple(_as_input(segment, item) for item in args)
+    options = {name: _as_input(segment, item) for name, item in kwargs.items()}
+    ids = segment.add_op(facts.functional, refs, options, metadata.results, metadata.as_list)
+    stored = [value for value in ids if value is not None]
+    for symbolic in (True, False):
+        naming = Naming(symbolic)
+        for _, value in segment.inputs:
+            naming.layout(segment, value)
+        ops = tuple(naming.op(op, segment) for op in segment.ops)
+        for outputs in (stored, stored[:1]) if "attention" in facts.name else (stored,):
+            if compile_segment(segment, outputs, (), naming, ops).segment is not None:
+                return True
+    return False
