@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <string>
 #include <string_view>
@@ -36,18 +37,22 @@ class FuzzRun {
       std::signal(signal, SIG_DFL);
     });
   }
-  ~FuzzRun() { std::signal(SIGABRT, SIG_DFL); }
+  ~FuzzRun() {
+    std::signal(SIGABRT, SIG_DFL);
+    if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(nullptr);
+  }
 
   bool next() {
+    const double took = cpu_seconds() - began_;
+    if (rounds_ > 0 && took > slowest_) ADD_FAILURE() << "a round took " << took << " s of the processor; " << hint();
+    began_ = cpu_seconds();
     const auto now = Clock::now();
-    if (rounds_ > 0 && std::chrono::duration<double>(now - began_).count() > slowest_)
-      ADD_FAILURE() << "a round of " << std::chrono::duration<double>(now - began_).count() << " s; " << hint();
-    began_ = now;
     if (rounds_ > 0 && (now >= end_ || ::testing::Test::HasFailure())) {
       if (::testing::Test::HasFailure()) std::fprintf(stderr, "%s\n", hint().c_str());
       return false;
     }
     current() = first_ + rounds_++;
+    noted().clear();
     random_.seed(current());
     return true;
   }
@@ -55,25 +60,28 @@ class FuzzRun {
   std::uint64_t random() { return random_(); }
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
   std::mt19937_64& engine() { return random_; }
+  void note(std::string input) { noted() = std::move(input); }  // printed if the round ends the process
   std::uint64_t rounds() const { return rounds_; }
   static std::string hint() { return "TILEWRIGHT_FUZZ_SEED=" + std::to_string(current()) + " begins with this round"; }
 
  private:
   using Clock = std::chrono::steady_clock;
+  static double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
   static std::uint64_t& current() {
     static std::uint64_t round = 0;
     return round;
   }
-  static void tell() {
-    std::fprintf(stderr, "\nTILEWRIGHT_FUZZ_SEED=%llu begins with this round\n",
-                 static_cast<unsigned long long>(current()));
+  static std::string& noted() {
+    static std::string input;
+    return input;
   }
+  static void tell() { std::fprintf(stderr, "\n%s\n%s\n", noted().c_str(), hint().c_str()); }
 
   std::uint64_t first_ = number_of_environment("TILEWRIGHT_FUZZ_SEED", 1);
   std::uint64_t rounds_ = 0;
   double slowest_;
-  Clock::time_point began_ = Clock::now();
-  Clock::time_point end_ = began_ + std::chrono::seconds(number_of_environment("TILEWRIGHT_FUZZ_SECONDS", 5));
+  double began_ = 0;
+  Clock::time_point end_ = Clock::now() + std::chrono::seconds(number_of_environment("TILEWRIGHT_FUZZ_SECONDS", 5));
   std::mt19937_64 random_;
 };
 

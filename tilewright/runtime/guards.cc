@@ -1,5 +1,7 @@
 #include "tilewright/runtime/guards.h"
 
+#include "tilewright/graph/infer/infer.h"
+
 namespace tilewright::runtime {
 namespace {
 
@@ -20,6 +22,7 @@ class Collector {
       }
       name_ = node.outputs.empty() ? std::string(info(node.op).text) : graph_.value(node.outputs[0]).name;
       visit(node);
+      results(node);
     }
   }
 
@@ -113,6 +116,17 @@ class Collector {
     add(Kind::kEqual, v[2], k[2]);
     add(Kind::kEqual, k[3], q[3]);
     if (node.inputs.size() > 3) broadcast(shape(node.inputs[3]), {q[0], q[1], q[2], k[2]});
+  }
+
+  // A graph may record a type that inference could not refute. Late sizes are known from the results alone.
+  void results(const Node& node) {
+    const OpClass op_class = info(node.op).op_class;
+    if (op_class == OpClass::kLate || op_class == OpClass::kControl || op_class == OpClass::kEffect) return;
+    std::vector<TensorType> types;
+    for (ValueId input : node.inputs) types.push_back(graph_.type(input));
+    const auto inferred = infer({node.op, std::move(types), node.attrs, node.regions, graph_.facts});
+    if (!inferred.ok()) return;
+    for (std::size_t i = 0; i < inferred->size(); ++i) equal(shape(node.outputs[i]), (*inferred)[i].shape);
   }
 
   void visit(const Node& node) {

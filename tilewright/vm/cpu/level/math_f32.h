@@ -348,7 +348,7 @@ TW_INLINE f32x log1p(f32x x) {
   const Parts parts = split(u);
   // (1 + x) / 2^e - 1 without the rounding of u; from 2^24 on u is x.
   const i32x e = to_i32(parts.exponent);
-  const f32x inverse = (f32x)((i32(127) - e) << 23);
+  const f32x inverse = (f32x)(((u32x)i32(127) - (u32x)e) << 23);
   const f32x f = select((i32x)(abs(parts.exponent) < f32(30.0f)), fma(x, inverse, inverse - f32(1.0f)),
                         parts.mantissa - f32(1.0f));
   const f32x y = finish_log(fma(parts.exponent, f32(kLn2High), log_of_one_plus(f)), u);
