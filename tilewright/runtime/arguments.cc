@@ -16,9 +16,9 @@ TensorArg TensorArg::of(const Tensor& tensor) {
 }
 
 std::int64_t bytes_spanned(DType dtype, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
   std::int64_t last = 0;
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-    if (sizes[axis] == 0) return 0;
     last += (sizes[axis] - 1) * strides[axis];
   }
   return (last + 1) * byte_size(dtype);

@@ -178,6 +178,8 @@ TEST(EncodedProgramFuzz, WhatTheVerifierAcceptsStaysInItsBuffers) {
   while (run.next()) {
     for (const isa::Program& whole : encoded(run)) {
       if (whole.words.empty()) continue;
+      ASSERT_EQ(isa::assemble(isa::disassemble(whole)).value().words, whole.words);
+      ASSERT_EQ(isa::decode_file(isa::encode_file(whole)).value().words, whole.words);
       for (int times = 0; times < 20; ++times) {
         isa::Program program = whole;
         if (times > 0) vm::testing::damage_words(program, run);

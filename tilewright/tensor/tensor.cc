@@ -1,5 +1,6 @@
 #include "tilewright/tensor/tensor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -31,10 +32,10 @@ void copy_strided(const std::byte* from, std::byte*& to, std::span<const std::in
 
 std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes) {
   std::vector<std::int64_t> strides(sizes.size());
-  std::int64_t stride = 1;
+  std::uint64_t stride = 1;  // wraps where another axis is empty: then nothing is strided over
   for (std::size_t axis = sizes.size(); axis-- > 0;) {
-    strides[axis] = stride;
-    stride *= sizes[axis] > 0 ? sizes[axis] : 1;
+    strides[axis] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(sizes[axis] > 0 ? sizes[axis] : 1);
   }
   return strides;
 }
@@ -61,9 +62,9 @@ Tensor Tensor::zeros(DType dtype, std::vector<std::int64_t> sizes) {
 }
 
 std::int64_t Tensor::count() const {
+  if (std::ranges::find(sizes_, 0) != sizes_.end()) return 0;
   std::int64_t count = 1;
   for (const std::int64_t size : sizes_) {
-    if (size == 0) return 0;
     TW_CHECK(!__builtin_mul_overflow(count, size, &count), "the number of elements fits int64");
   }
   return count;

@@ -191,7 +191,7 @@ bool pair_case(const isa::StripInfo& info, int form, StripCase& c) {
   for (int i = 0, next = 0; i < facts.operands; ++i) {
     const bool one = (form >> i & 1) != 0, first = loads && i == 0, last = stores && i + 1 == facts.operands;
     if (one && (first || last)) return false;
-    operands[i] = first ? 0 : last ? 3 : static_cast<std::uint16_t>(1 + next++ % 2);
+    operands[i] = static_cast<std::uint16_t>(first ? 0 : last ? 3 : 1 + next++ % 2);
     if (first || last) continue;
     std::int64_t& stride = operands[i] == 1 ? c.operand_a_stride : c.operand_b_stride;
     if (next == 3 && stride != (one ? 0 : 4)) return false;
