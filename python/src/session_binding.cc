@@ -25,37 +25,74 @@ std::unique_ptr<Model> load_model(nb::object source) {
   return unwrap(Model::load(nb::cast<std::string>(nb::str(source))));
 }
 
-nb::tuple typed_name(const Graph& graph, ValueId value, const std::string& name) {
-  nb::list shape;
-  for (const Dim dim : graph.type(value).shape) shape.append(dim);
-  return nb::make_tuple(name, graph.type(value).dtype, shape);
-}
-
-nb::list inputs_of(const Model& model) {
+nb::list describe(const std::vector<onnx::Declared>& values) {
   nb::list out;
-  for (const std::size_t input : model.data_inputs()) {
-    const ValueId value = model.source().inputs()[input];
-    out.append(typed_name(model.source(), value, model.source().value(value).name));
-  }
-  return out;
-}
-
-nb::list outputs_of(const Model& model) {
-  nb::list out;
-  for (const onnx::DeclaredOutput& output : model.outputs()) {
+  for (const onnx::Declared& value : values) {
     nb::object dtype = nb::none(), shape = nb::none();
-    if (output.dtype) dtype = nb::cast(*output.dtype);
-    if (output.shape) {
+    if (value.dtype) dtype = nb::cast(*value.dtype);
+    if (value.shape) {
       nb::list sizes;
-      for (const Dim dim : *output.shape) sizes.append(dim);
+      for (const Dim dim : *value.shape) sizes.append(dim);
       shape = sizes;
     }
-    out.append(nb::make_tuple(output.name, dtype, shape));
+    out.append(nb::make_tuple(value.name, dtype, shape));
   }
   return out;
 }
 
-std::vector<Tensor> run_model(Model& model, const std::vector<Tensor>& inputs, nb::list numbers) {
+// "tensor", "sequence", "optional tensor" or "optional sequence".
+std::vector<std::string> kinds_of(const std::vector<onnx::Declared>& values) {
+  std::vector<std::string> out;
+  for (const onnx::Declared& value : values) {
+    out.push_back(std::string(value.is_optional ? "optional " : "") + (value.is_sequence ? "sequence" : "tensor"));
+  }
+  return out;
+}
+
+// The tensors of a call as its results: a sequence is a list, no value None.
+nb::list grouped(std::vector<Tensor> tensors, const std::vector<onnx::Form>& forms) {
+  nb::list out;
+  if (forms.empty()) {
+    for (Tensor& tensor : tensors) out.append(nb::cast(std::move(tensor)));
+    return out;
+  }
+  std::size_t next = 0;
+  for (const onnx::Form& form : forms) {
+    nb::list items;
+    for (std::int64_t i = 0; i < form.count; ++i) items.append(nb::cast(std::move(tensors[next++])));
+    if (form.is_sequence) {
+      out.append(items);
+    } else if (form.count == onnx::Form::kNothing) {
+      out.append(nb::none());
+    } else {
+      out.append(items[0]);
+    }
+  }
+  return out;
+}
+
+// An entry of `inputs` is a Tensor, a list of them (a sequence), or None.
+nb::list run_model(Model& model, nb::list inputs, nb::list numbers, onnx::StringTable* texts) {
+  std::vector<Tensor> tensors;
+  std::vector<onnx::Form> forms;
+  bool is_plain = true;
+  for (nb::handle input : inputs) {
+    const std::size_t before = tensors.size();
+    if (nb::isinstance<nb::list>(input)) {
+      for (nb::handle item : nb::cast<nb::list>(input)) tensors.push_back(nb::cast<Tensor>(item));
+      forms.push_back({.count = static_cast<std::int64_t>(tensors.size() - before), .is_sequence = true});
+      is_plain = false;
+    } else if (input.is_none()) {
+      forms.push_back({.count = onnx::Form::kNothing});
+      is_plain = false;
+    } else {
+      tensors.push_back(nb::cast<Tensor>(input));
+      forms.emplace_back();
+    }
+  }
+  runtime::CallExtras extras;
+  extras.texts = texts;
+  if (!is_plain && forms.size() == model.inputs().size()) extras.inputs = forms;
   std::vector<DimValue> scalars;
   for (std::size_t i = 0; i < model.source().scalar_inputs().size() && i < nb::len(numbers); ++i) {
     DimValue value{};
@@ -66,9 +103,35 @@ std::vector<Tensor> run_model(Model& model, const std::vector<Tensor>& inputs, n
     }
     scalars.push_back(value);
   }
-  nb::gil_scoped_release release;
-  return unwrap(model.run(inputs, scalars));
+  auto results = [&] {
+    nb::gil_scoped_release release;
+    return model.run(tensors, scalars, nullptr, &extras);
+  }();
+  return grouped(unwrap(std::move(results)), extras.outputs);
 }
+
+// Texts of one call of a model: the numbers of those that go in, the texts of numbers that come out.
+class CallTexts {
+ public:
+  explicit CallTexts(const Model& model) : table(model.texts()) {}
+  std::vector<std::int64_t> numbers(const std::vector<std::string>& texts) {
+    std::vector<std::int64_t> out;
+    out.reserve(texts.size());
+    for (const std::string& text : texts) out.push_back(table.number_of(text));
+    return out;
+  }
+  std::vector<std::string> texts(const std::vector<std::int64_t>& numbers) const {
+    std::vector<std::string> out;
+    out.reserve(numbers.size());
+    for (const std::int64_t number : numbers) {
+      const std::string* text = table.text_of(number);
+      if (text == nullptr) throw nb::value_error("a result is no string");
+      out.push_back(*text);
+    }
+    return out;
+  }
+  onnx::StringTable table;
+};
 
 nb::dict counters() {
   const StatsSnapshot now = stats_snapshot();
@@ -112,8 +175,14 @@ void bind_sessions(nb::module_& module) {
       "graph"_a, "weights"_a, "output_strides"_a, "metadata"_a, "path"_a);
   nb::class_<Model>(module, "Model", "A compiled model with its weights.")
       .def_static("load", &load_model, "source"_a, "Reads a model file from a path or from bytes.")
-      .def_prop_ro("inputs", &inputs_of, "(name, dtype, shape) of what a call brings.")
-      .def_prop_ro("outputs", &outputs_of, "(name, dtype, shape); None for what only a call decides.")
+      .def_prop_ro(
+          "inputs", [](const Model& self) { return describe(self.inputs()); },
+          "(name, dtype, shape) of what a call brings; None for what only a call decides. Of a sequence: of its items.")
+      .def_prop_ro(
+          "outputs", [](const Model& self) { return describe(self.outputs()); },
+          "(name, dtype, shape); None for what only a call decides.")
+      .def_prop_ro("input_kinds", [](const Model& self) { return kinds_of(self.inputs()); })
+      .def_prop_ro("output_kinds", [](const Model& self) { return kinds_of(self.outputs()); })
       .def_prop_ro("scalars", [](const Model& self) { return self.source().scalar_inputs(); })
       .def_prop_ro("metadata", &Model::metadata,
                    "Texts by key: of whoever saved the model, and \"tilewright.*\" for the library.")
@@ -124,7 +193,19 @@ void bind_sessions(nb::module_& module) {
       .def(
           "save", [](const Model& self, const std::string& path) { unwrap(self.save(path)); }, "path"_a)
       .def("trim", &Model::trim)
-      .def("run", &run_model, "inputs"_a, "scalars"_a = nb::list());
+      .def(
+          "weight", [](const Model& self, const std::string& name) { return unwrap(self.weight(name)); }, "name"_a)
+      .def(
+          "run",
+          [](Model& self, nb::list inputs, nb::list scalars, CallTexts* texts) {
+            return run_model(self, inputs, scalars, texts == nullptr ? nullptr : &texts->table);
+          },
+          "inputs"_a, "scalars"_a = nb::list(), "texts"_a.none() = nb::none(),
+          "An input or result is a Tensor, a list of them (a sequence), or None.");
+  nb::class_<CallTexts>(module, "CallTexts", "The strings of one call of a model, which carries them as numbers.")
+      .def(nb::init<const Model&>(), "model"_a)
+      .def("numbers", &CallTexts::numbers, "texts"_a)
+      .def("texts", &CallTexts::texts, "numbers"_a);
 }
 
 }  // namespace tilewright::python

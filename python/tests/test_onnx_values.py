@@ -230,7 +230,29 @@ def test_threads_with_other_values_do_not_disturb_each_other():
     assert not wrong
 
 
-def test_a_model_with_more_than_one_graph_is_not_stored(tmp_path):
-    session = tilewright.load(node_model("Unsqueeze", X | {"axes": (I64, ["n"])}))
-    with pytest.raises(NotImplementedError, match="depends on input 'axes'"):
-        session.save(tmp_path / "model.tilewright")
+def test_a_model_with_more_than_one_graph_is_stored_with_the_weights_of_now(tmp_path):
+    """Its external data comes along."""
+    weight = array(16, 24)
+    text = """g (float[A, 16] x, int64[n] axes, float[16, 24] w) => (y) { p = MatMul(x, w)  y = Unsqueeze(p, axes) }"""
+    built = parsed(text)
+    del built.graph.input[2]
+    built.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    path = tmp_path / "external.onnx"
+    onnx.save(built, path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    session = tilewright.load(path)
+    x, axes = array(3, 16), row(0)
+    assert session.weight_names() == ["w"]
+    np.testing.assert_array_equal(session.weight("w"), weight)
+    before = session.run(None, {"x": x, "axes": axes})[0]
+    np.testing.assert_allclose(before, (x @ weight)[None], rtol=1e-5, atol=1e-5)
+    session.set_weights({"w": 2 * weight})
+    np.testing.assert_allclose(session.run(None, {"x": x, "axes": axes})[0], 2 * before, rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match=r"weight 'w': expected f32\[16, 24\], got f32\[2\]"):
+        session.set_weights({"w": array(2)})
+    stored = tmp_path / "elsewhere"
+    stored.mkdir()
+    session.save(stored / "model.onnx")
+    again = tilewright.load(stored / "model.onnx")
+    np.testing.assert_allclose(
+        again.run(None, {"x": x, "axes": row(1)})[0], 2 * before[0][:, None], rtol=1e-5, atol=1e-5
+    )

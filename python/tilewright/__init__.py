@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core, threads
-from .session import InferenceSession, Session, load
+from .onnxruntime import InferenceSession
+from .session import Session, load
 
 if TYPE_CHECKING:
     from .streaming import disable, enable, flush, lazy

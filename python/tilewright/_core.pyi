@@ -274,11 +274,19 @@ class Model:
 
     @property
     def inputs(self) -> list:
-        """(name, dtype, shape) of what a call brings."""
+        """
+        (name, dtype, shape) of what a call brings; None for what only a call decides. Of a sequence: of its items.
+        """
 
     @property
     def outputs(self) -> list:
         """(name, dtype, shape); None for what only a call decides."""
+
+    @property
+    def input_kinds(self) -> list[str]: ...
+
+    @property
+    def output_kinds(self) -> list[str]: ...
 
     @property
     def scalars(self) -> list[Dim]: ...
@@ -297,4 +305,16 @@ class Model:
 
     def trim(self) -> None: ...
 
-    def run(self, inputs: Sequence[Tensor], scalars: list = []) -> list[Tensor]: ...
+    def weight(self, name: str) -> Tensor: ...
+
+    def run(self, inputs: list, scalars: list = [], texts: CallTexts | None = None) -> list:
+        """An input or result is a Tensor, a list of them (a sequence), or None."""
+
+class CallTexts:
+    """The strings of one call of a model, which carries them as numbers."""
+
+    def __init__(self, model: Model) -> None: ...
+
+    def numbers(self, texts: Sequence[str]) -> list[int]: ...
+
+    def texts(self, numbers: Sequence[int]) -> list[str]: ...

@@ -7,12 +7,13 @@ the small floats and integers by the package ml_dtypes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from . import _core
 
 _INPUT = "tilewright.element.input."
 _OUTPUT = "tilewright.element.output."
-_STRING = "tilewright.string."
 
 # The name of the element type, numpy's or ml_dtypes' name of it, and numpy's name of the carrier.
 _ROWS = {
@@ -38,46 +39,27 @@ class Elements:
     def __init__(self, metadata: Mapping[str, str]) -> None:
         self.inputs = _with_prefix(metadata, _INPUT)
         self.outputs = _with_prefix(metadata, _OUTPUT)
-        numbered = {int(number): text for number, text in _with_prefix(metadata, _STRING).items()}
-        self._texts = ["", *(numbered[number] for number in sorted(numbered))]
 
     def __bool__(self) -> bool:
         return bool(self.inputs or self.outputs)
 
-    def strings(self) -> Strings:
-        """The strings of one call."""
-        return Strings(self._texts)
+
+def _to_numbers(array: Any, texts: _core.CallTexts) -> Any:
+    import numpy
+
+    flat = [text.decode() if isinstance(text, bytes) else str(text) for text in array.flat]
+    return numpy.array(texts.numbers(flat), numpy.int64).reshape(array.shape)
 
 
-class Strings:
-    """Numbers that stand for strings: those of the model, then those that a call brings."""
+def _to_texts(numbers: Any, texts: _core.CallTexts) -> Any:
+    import numpy
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = list(texts)
-        self._numbers = {text: number for number, text in enumerate(self._texts)}
-
-    def to_numbers(self, array: Any) -> Any:
-        import numpy
-
-        out = numpy.empty(array.shape, numpy.int64)
-        for place, text in zip(numpy.ndindex(array.shape), array.flat, strict=True):
-            text = text.decode() if isinstance(text, bytes) else str(text)
-            number = self._numbers.setdefault(text, len(self._texts))
-            if number == len(self._texts):
-                self._texts.append(text)
-            out[place] = number
-        return out
-
-    def to_texts(self, numbers: Any) -> Any:
-        import numpy
-
-        out = numpy.empty(numbers.shape, object)
-        for place in numpy.ndindex(numbers.shape):
-            out[place] = self._texts[numbers[place]]
-        return out
+    out = numpy.empty(numbers.size, object)
+    out[:] = texts.texts(numbers.ravel().tolist())
+    return out.reshape(numbers.shape)
 
 
-def to_carrier(value: Any, element: str, strings: Strings, name: str) -> Any:
+def to_carrier(value: Any, element: str, texts: _core.CallTexts, name: str) -> Any:
     """The array of the carrier. Raises TypeError for another element type than the model's."""
     import numpy
 
@@ -85,7 +67,7 @@ def to_carrier(value: Any, element: str, strings: Strings, name: str) -> Any:
     if element == "string":
         if array.dtype.kind not in "OSUT":
             raise TypeError(f"input '{name}' must be of strings, its dtype is {array.dtype}")
-        return strings.to_numbers(array)
+        return _to_numbers(array, texts)
     if array.dtype != _dtype(element):
         raise TypeError(f"input '{name}' must be {element}, its dtype is {array.dtype}")
     carrier = _ROWS[element][1]
@@ -93,8 +75,8 @@ def to_carrier(value: Any, element: str, strings: Strings, name: str) -> Any:
     return native.astype(numpy.int64, casting="unsafe") if element == "uint64" else native.astype(carrier)
 
 
-def from_carrier(array: Any, element: str, strings: Strings) -> Any:
-    return strings.to_texts(array) if element == "string" else array.astype(_dtype(element))
+def from_carrier(array: Any, element: str, texts: _core.CallTexts) -> Any:
+    return _to_texts(array, texts) if element == "string" else array.astype(_dtype(element))
 
 
 def _dtype(element: str) -> Any:

@@ -1,12 +1,9 @@
-"""Sessions: models that run on numpy arrays or on anything with DLPack.
-
-A session also takes the calls of onnxruntime.InferenceSession, so that a program may switch by one import.
-"""
+"""Sessions: models that run on numpy arrays or on anything with DLPack. The calls of onnxruntime are in onnxruntime.py."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +30,8 @@ _TYPE_NAMES = {
 
 @dataclass(frozen=True)
 class TensorArgument:
-    """An input or output as onnxruntime describes it: a size is a number, or the text of its expression."""
+    """An input or output as onnxruntime describes it: a size is a number, or the text of its expression. The type of a
+    sequence is "seq(tensor(float))", that of an optional value "optional(tensor(float))"."""
 
     name: str
     shape: list[int | str]
@@ -49,14 +47,21 @@ class Session:
         self._outputs = model.outputs
         self._input_names = [name for name, _, _ in self._inputs]
         self._output_names = [name for name, _, _ in self._outputs]
+        self._kinds = dict(zip(self._input_names, model.input_kinds, strict=True))
         self._elements = Elements(model.metadata)
         self._scalars = [symbol.name for symbol in model.scalars]
-        self._takes = {*self._input_names, *self._scalars}
+        self._of_rank_0 = [name for name, _, shape in self._inputs if shape == [] and self._kinds[name] == "tensor"]
+        self._is_plain = (
+            not self._elements and set(model.input_kinds) <= {"tensor"} and set(model.output_kinds) <= {"tensor"}
+        )
+        optional = [name for name in self._input_names if self._kinds[name].startswith("optional")]
+        self._required = {*self._input_names, *self._scalars}.difference(optional)
+        self._takes = [*self._input_names, *self._scalars]
 
     @property
-    def inputs(self) -> list[tuple[str, _core.DType, list[_core.Dim]]]:
-        """(name, dtype, shape) of each input. Of an ONNX element type without a dtype: that of its carrier; get_inputs()
-        names the type itself."""
+    def inputs(self) -> list[tuple[str, _core.DType, list[_core.Dim] | None]]:
+        """(name, dtype, shape) of each input; a shape of None has no fixed rank. Of an ONNX element type without a dtype:
+        that of its carrier; get_inputs() names the type itself."""
         return self._inputs
 
     @property
@@ -64,13 +69,19 @@ class Session:
         """(name, dtype, shape) of each output; None for what only a call decides."""
         return self._outputs
 
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Texts that whoever made the model put beside it."""
+        return {key: text for key, text in self._model.metadata.items() if not key.startswith("tilewright.")}
+
     def run(self, inputs: Any, feeds: Mapping[str, Any] | None = None, run_options: Any = None) -> Any:
         """Runs the model: `run({name: array}) -> {name: array}`, or `run(output_names, {name: array}) -> [array]`, where
         output_names may be None for all of them.
 
-        Values are arrays (numpy, or DLPack as torch tensors are) and, for scalar inputs, numbers. The results are of the
-        kind of the inputs: numpy arrays, or what the inputs' library makes of DLPack. Raises ValueError or TypeError,
-        which name the input, for what is missing, unknown or of the wrong type.
+        Values are arrays (numpy, or DLPack as torch tensors are), for scalar inputs numbers, for sequences lists of
+        arrays, and None for an optional input without a value. The results are of the kind of the inputs: numpy arrays,
+        or what the inputs' library makes of DLPack. Raises ValueError or TypeError, which name the input, for what is
+        missing, unknown or of the wrong type.
         """
         if feeds is None:
             return self._call(inputs)
@@ -83,49 +94,87 @@ class Session:
         return [results[name] for name in inputs]
 
     def _call(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        if inputs.keys() != self._takes:
-            takes = [*self._input_names, *self._scalars]
-            missing = [name for name in takes if name not in inputs]
-            problem = (
-                f"missing inputs: {missing}" if missing else f"unknown inputs: {list(inputs.keys() - self._takes)}"
-            )
-            raise ValueError(f"{problem}; the model takes {takes}")
-        if self._elements:
-            return self._call_carried(inputs)
-        tensors = [_to_tensor(inputs[name]) for name in self._input_names]
-        results = self._model.run(tensors, [inputs[name] for name in self._scalars])
-        convert = _converter(next((inputs[name] for name in self._input_names), None))
-        return {name: convert(result) for name, result in zip(self._output_names, results, strict=True)}
+        if inputs.keys() != self._required:
+            takes = self._takes
+            missing = [name for name in takes if name in self._required and name not in inputs]
+            unknown = [name for name in inputs if name not in takes]
+            if missing or unknown:
+                problem = f"missing inputs: {missing}" if missing else f"unknown inputs: {unknown}"
+                raise ValueError(f"{problem}; the model takes {takes}")
+        if self._of_rank_0:
+            inputs = {**inputs, **{name: _without_axes(inputs[name]) for name in self._of_rank_0}}
+        scalars = [inputs[name] for name in self._scalars]
+        convert = _converter(next((inputs[name] for name in self._input_names if name in inputs), None))
+        if self._is_plain:
+            results = self._model.run([_to_tensor(inputs[name]) for name in self._input_names], scalars)
+            return {
+                # An output whose type the model does not give may still be a sequence.
+                name: convert(result) if type(result) is _core.Tensor else self._from_core(name, result, convert, None)
+                for name, result in zip(self._output_names, results, strict=True)
+            }
+        texts = _core.CallTexts(self._model)
+        values = [self._to_core(name, inputs.get(name), texts) for name in self._input_names]
+        results = self._model.run(values, scalars, texts)
+        return {
+            name: self._from_core(name, result, convert, texts)
+            for name, result in zip(self._output_names, results, strict=True)
+        }
 
-    def _call_carried(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """A call of a model with element types that dtypes only carry. Their arrays are numpy's."""
-        elements = self._elements
-        strings = elements.strings()
-        tensors = []
-        for name in self._input_names:
-            element = elements.inputs.get(name)
-            value = inputs[name] if element is None else to_carrier(inputs[name], element, strings, name)
-            tensors.append(_to_tensor(value))
-        results = self._model.run(tensors, [inputs[name] for name in self._scalars])
-        plain = [inputs[name] for name in self._input_names if name not in elements.inputs]
-        convert = _converter(plain[0] if plain else None)
-        out = {}
-        for name, result in zip(self._output_names, results, strict=True):
-            element = elements.outputs.get(name)
-            out[name] = convert(result) if element is None else from_carrier(result.numpy(), element, strings)
-        return out
+    def _to_core(self, name: str, value: Any, texts: _core.CallTexts) -> Any:
+        """A tensor, a list of them, or None."""
+        kind = self._kinds[name]
+        if value is None and kind.startswith("optional"):
+            return None
+        element = self._elements.inputs.get(name)
+
+        def to_tensor(item: Any) -> _core.Tensor:
+            return _to_tensor(item if element is None else to_carrier(item, element, texts, name))
+
+        if not kind.endswith("sequence"):
+            return to_tensor(value)
+        if not isinstance(value, (list, tuple)):
+            raise TypeError(f"input '{name}' is a sequence: expected a list of arrays, got {type(value).__name__}")
+        return [to_tensor(item) for item in value]
+
+    def _from_core(self, name: str, result: Any, convert: Any, texts: _core.CallTexts | None) -> Any:
+        if result is None:
+            return None
+        if isinstance(result, list):
+            return [self._from_core(name, item, convert, texts) for item in result]
+        element = self._elements.outputs.get(name)
+        return convert(result) if element is None or texts is None else from_carrier(result.numpy(), element, texts)
 
     def get_inputs(self) -> list[TensorArgument]:
-        return [_describe(*row, self._elements.inputs.get(row[0])) for row in self._inputs]
+        return [
+            _describe(name, dtype, shape, kind, self._elements.inputs.get(name))
+            for (name, dtype, shape), kind in zip(self._inputs, self._model.input_kinds, strict=True)
+        ]
 
     def get_outputs(self) -> list[TensorArgument]:
-        return [_describe(*row, self._elements.outputs.get(row[0])) for row in self._outputs]
+        return [
+            _describe(name, dtype, shape, kind, self._elements.outputs.get(name))
+            for (name, dtype, shape), kind in zip(self._outputs, self._model.output_kinds, strict=True)
+        ]
 
     def get_providers(self) -> list[str]:
         return ["CPUExecutionProvider"]
 
+    def weight_names(self) -> list[str]:
+        """Of the weights that set_weights can replace."""
+        return self._model.weight_names()
+
+    def weight(self, name: str) -> Any:
+        """The value of a weight now, a numpy array."""
+        return _to_numpy(self._model.weight(name))
+
+    def set_weights(self, weights: Mapping[str, Any]) -> None:
+        """Replaces weights, all at once, for the calls that begin later. The content is copied. Raises ValueError for an
+        unknown name or another type or shape than the weight's."""
+        self._model.set_weights({name: _to_tensor(value) for name, value in weights.items()})
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Stores the model as one file."""
+        """Stores the model as one file, with the weights of now. An ONNX model that needs more than one graph, or works
+        on strings, is stored as an ONNX model without external data; load() reads both."""
         self._model.save(os.fspath(path))
 
     def trim(self) -> None:
@@ -133,25 +182,27 @@ class Session:
         self._model.trim()
 
 
-class InferenceSession(Session):
-    """A Session made as onnxruntime makes its own. Options and providers of onnxruntime have no meaning here."""
-
-    def __init__(
-        self, path_or_bytes: Any, sess_options: Any = None, providers: Sequence[Any] | None = None, **_: Any
-    ) -> None:
-        super().__init__(_load_model(path_or_bytes))
-
-
 def _describe(
-    name: str, dtype: _core.DType | None, shape: list[_core.Dim] | None, element: str | None
+    name: str, dtype: _core.DType | None, shape: list[_core.Dim] | None, kind: str, element: str | None
 ) -> TensorArgument:
     sizes = [str(dim) if dim.constant is None else dim.constant for dim in shape or []]
-    kind = element or ("" if dtype is None else _TYPE_NAMES[_dtype_name(dtype)])
-    return TensorArgument(name, sizes, f"tensor({kind})" if kind else "")
+    text = element or ("" if dtype is None else _TYPE_NAMES[_dtype_name(dtype)])
+    if text:
+        text = f"tensor({text})"
+        if kind.endswith("sequence"):
+            text = f"seq({text})"
+        if kind.startswith("optional"):
+            text = f"optional({text})"
+    return TensorArgument(name, sizes, text)
 
 
 def _dtype_name(dtype: _core.DType) -> str:
     return str(dtype).rpartition(".")[2]
+
+
+def _without_axes(value: Any) -> Any:
+    """An array of one element and one axis stands for a scalar too."""
+    return value.reshape(()) if getattr(value, "shape", ()) == (1,) else value
 
 
 def _to_tensor(value: Any) -> _core.Tensor:

@@ -9,6 +9,7 @@
 #include "tilewright/runtime/model_source.h"
 #include "tilewright/runtime/model_variants.h"
 #include "tilewright/runtime/result_memory.h"
+#include "tilewright/runtime/text_calls.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -31,6 +32,15 @@ TensorArg argument(const Tensor& tensor, std::uint64_t identity, std::uint64_t v
   arg.identity = identity;
   arg.version = version;
   return arg;
+}
+
+std::shared_ptr<const onnx::StringTable> texts_in(const std::map<std::string, std::string>& metadata) {
+  auto texts = std::make_shared<onnx::StringTable>();
+  for (std::int64_t number = 1;; ++number) {
+    const auto found = metadata.find(fmt::format("{}{}", onnx::kString, number));
+    if (found == metadata.end()) return texts;
+    texts->number_of(found->second);
+  }
 }
 
 }  // namespace
@@ -59,35 +69,63 @@ Result<std::unique_ptr<Model>> Model::create(ModelContents contents, const Model
   model->identities_ = std::move(contents.identities);
   if (model->identities_ == nullptr) model->identities_ = std::make_shared<WeightIdentities>();
   TW_TRY(model->bind(std::move(contents.weights)));
-  model->describe_outputs(std::move(contents.declared_outputs));
-  if (contents.reader != nullptr) {
+  model->asked_input_ = contents.asked_input;
+  model->forms_ = std::move(contents.forms);
+  model->text_operators_ = std::move(contents.text_operators);
+  model->texts_ = contents.texts != nullptr ? std::move(contents.texts) : texts_in(model->metadata_);
+  model->random_ = contents.random != nullptr ? std::move(contents.random) : std::make_shared<RandomKeys>();
+  model->find_random_inputs();
+  model->describe(std::move(contents.declared_inputs), std::move(contents.declared_outputs));
+  model->reader_ = contents.reader;
+  if (contents.reader != nullptr && !model->question_.empty()) {
     model->variants_ = std::make_shared<ModelVariants>(std::move(contents.reader), *model, options);
   }
   return model;
 }
 
-void Model::describe_outputs(std::vector<onnx::DeclaredOutput> declared) {
-  outputs_ = std::move(declared);
-  if (!question_.empty()) return;
+void Model::describe(std::vector<onnx::Declared> inputs, std::vector<onnx::Declared> outputs) {
+  inputs_ = std::move(inputs);
+  outputs_ = std::move(outputs);
   const Graph& graph = source();
+  const auto declare = [&](ValueId id, const std::string& name) {
+    return onnx::Declared{name, graph.type(id).dtype, graph.type(id).shape};
+  };
+  if (inputs_.empty()) {
+    for (const std::size_t i : data_inputs_) {
+      inputs_.push_back(declare(graph.inputs()[i], graph.value(graph.inputs()[i]).name));
+    }
+  }
+  const bool is_simple = std::ranges::all_of(forms_, [](const onnx::Form& form) { return form == onnx::Form{}; });
+  if (!question_.empty() || !is_simple) return;
+  outputs_.clear();
+  forms_.clear();
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
     const auto& names = graph.output_names();
-    const Value& value = graph.value(graph.outputs()[i]);
-    outputs_.push_back({i < names.size() ? names[i] : value.name, value.type.dtype, value.type.shape});
+    const ValueId id = graph.outputs()[i];
+    outputs_.push_back(declare(id, i < names.size() ? names[i] : graph.value(id).name));
   }
+}
+
+// Weights that hold the keys of random numbers of a call.
+void Model::find_random_inputs() {
+  const Graph& graph = source();
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    const std::string& name = graph.value(graph.inputs()[i]).name;
+    const auto found = metadata_.find(name);
+    if (!name.starts_with(onnx::kRandomKey) || found == metadata_.end()) continue;
+    if (graph.type(graph.inputs()[i]) != TensorType{DType::kI64, {Dim(2)}}) continue;
+    random_inputs_.push_back({i, std::hash<std::string>()(name), found->second});
+  }
+}
+
+bool Model::is_random(std::size_t input) const {
+  return std::ranges::any_of(random_inputs_, [&](const RandomInput& row) { return row.input == input; });
 }
 
 std::uint64_t Model::identity_of(const std::string& weight) {
   std::uint64_t& identity = (*identities_)[weight];
   if (identity == 0) identity = new_identity();
   return identity;
-}
-
-// What concerns one graph has no meaning for a model that has several.
-Status Model::check_fixed(std::string_view what) const {
-  if (variants_ == nullptr) return {};
-  return fail(ErrorKind::kUnsupported, "{}: the structure of the model depends on {}, so it has more than one graph",
-              what, question_);
 }
 
 Status Model::bind(std::map<std::string, Tensor> weights) {
@@ -139,10 +177,11 @@ std::unique_lock<std::mutex> Model::alone_if_stateful() const {
 }
 
 std::vector<std::string> Model::weight_names() const {
+  if (variants_ != nullptr) return reader_->weight_names();
   std::vector<std::string> names;
   const Graph& graph = source();
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-    if (!std::binary_search(data_inputs_.begin(), data_inputs_.end(), i))
+    if (!std::binary_search(data_inputs_.begin(), data_inputs_.end(), i) && !is_random(i))
       names.push_back(graph.value(graph.inputs()[i]).name);
   }
   return names;
@@ -158,10 +197,14 @@ Result<std::size_t> Model::weight_index(const std::string& name) const {
 }
 
 Status Model::set_weights(const std::map<std::string, Tensor>& weights) {
-  TW_TRY(check_fixed("weights cannot be replaced"));
+  if (reader_ != nullptr) {
+    TW_TRY(reader_->set_weights(weights));
+  }
+  if (variants_ != nullptr) variants_->forget(weights);
   const Graph& graph = source();
   std::vector<std::pair<std::size_t, Tensor>> changes;
   for (const auto& [name, value] : weights) {
+    if (variants_ != nullptr && !weight_index(name).ok()) continue;  // not in the graph of the question
     TW_ASSIGN(const std::size_t index, weight_index(name));
     const TensorType& type = graph.type(graph.inputs()[index]);
     if (!fits(value, type)) {
@@ -181,6 +224,7 @@ Status Model::set_weights(const std::map<std::string, Tensor>& weights) {
 }
 
 Result<Tensor> Model::weight(const std::string& name) const {
+  if (variants_ != nullptr) return reader_->weight(name);
   TW_ASSIGN(const std::size_t index, weight_index(name));
   const std::unique_lock<std::mutex> alone = alone_if_stateful();
   const Tensor value = weights()->tensors[index];
@@ -188,7 +232,7 @@ Result<Tensor> Model::weight(const std::string& name) const {
 }
 
 Status Model::save(const std::string& path) const {
-  TW_TRY(check_fixed("the model cannot be stored"));
+  if (reader_ != nullptr) return reader_->write(path);
   const Graph& graph = source();
   const std::unique_lock<std::mutex> alone = alone_if_stateful();
   const std::shared_ptr<const Weights> now = weights();
@@ -202,31 +246,53 @@ Status Model::save(const std::string& path) const {
 }
 
 Status Model::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
-                  HostCalls* host) {
-  if (variants_ == nullptr) return run_graph(inputs, scalars, sink, host);
-  TW_TRY(check_count(inputs.size()));
-  TW_ASSIGN(const std::shared_ptr<Model> model, variants_->choose(*this, inputs, scalars, host));
-  return model->run_graph(inputs, scalars, sink, host);
+                  HostCalls* host, CallExtras* extras) {
+  std::optional<onnx::StringTable> own_texts;
+  CallState call{extras == nullptr ? std::span<const onnx::Form>() : extras->inputs, host,
+                 extras == nullptr ? nullptr : extras->texts, random_->next_call()};
+  if (call.texts == nullptr && reader_ != nullptr) call.texts = &own_texts.emplace(texts_);
+  TW_TRY(check_forms(inputs.size(), call.forms));
+  if (variants_ == nullptr) {
+    if (extras != nullptr) extras->outputs = forms_;
+    return run_graph(inputs, scalars, sink, call);
+  }
+  TW_ASSIGN(const std::shared_ptr<Model> model, variants_->choose(*this, inputs, scalars, call));
+  if (extras != nullptr) extras->outputs = model->forms_;
+  return model->run_graph(inputs, scalars, sink, call);
 }
 
-Status Model::check_count(std::size_t given) const {
-  if (given == data_inputs_.size()) return {};
-  std::string names;
-  for (const std::size_t i : data_inputs_) {
-    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", source().value(source().inputs()[i]).name);
+Status Model::check_forms(std::size_t given, std::span<const onnx::Form> forms) const {
+  std::size_t wanted = inputs_.size();
+  if (!forms.empty()) {
+    TW_CHECK(forms.size() == inputs_.size(), "a call gives the form of every input");
+    wanted = 0;
+    for (const onnx::Form& form : forms) wanted += static_cast<std::size_t>(std::max<std::int64_t>(form.count, 0));
   }
-  return fail(ErrorKind::kInvalidArgument, "the model takes {} inputs ({}), {} given", data_inputs_.size(), names,
-              given);
+  if (given == wanted) return {};
+  std::string names;
+  for (const onnx::Declared& input : inputs_) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", input.name);
+  return fail(ErrorKind::kInvalidArgument, "the model takes {} inputs ({}), {} given", wanted, names, given);
 }
 
 Status Model::run_graph(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
-                        HostCalls* host) {
-  TW_TRY(check_count(inputs.size()));
+                        const CallState& call) {
   const std::unique_lock<std::mutex> alone = alone_if_stateful();
   const std::shared_ptr<const Weights> held = weights();
   std::vector<TensorArg> all(held->inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) all[data_inputs_[i]] = inputs[i];
-  TW_TRY(session_->run(all, scalars, sink, host));
+  std::vector<std::array<std::int64_t, 2>> keys(random_inputs_.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const RandomInput& row = random_inputs_[i];
+    keys[i] = random_->key(call.number, row.seed, row.node);
+    all[row.input].data = reinterpret_cast<std::byte*>(keys[i].data());
+    all[row.input].identity = 0;
+  }
+  if (text_operators_.empty()) {
+    TW_TRY(session_->run(all, scalars, sink, call.host));
+  } else {
+    TextCalls calls(text_operators_, *call.texts);
+    TW_TRY(session_->run(all, scalars, sink, &calls));
+  }
   if (mapping_ != nullptr && !released_packed_.exchange(true, std::memory_order_relaxed)) release_packed(*held);
   return {};
 }
@@ -254,7 +320,7 @@ void Model::trim() {
 }
 
 Result<std::vector<Tensor>> Model::run(std::span<const Tensor> inputs, std::span<const DimValue> scalars,
-                                       HostCalls* host) {
+                                       HostCalls* host, CallExtras* extras) {
   std::vector<TensorArg> args;
   args.reserve(inputs.size());
   for (const Tensor& tensor : inputs) {
@@ -265,8 +331,16 @@ Result<std::vector<Tensor>> Model::run(std::span<const Tensor> inputs, std::span
     args.push_back(TensorArg::of(tensor));
   }
   TensorSink sink;
-  TW_TRY(run(args, scalars, sink, host));
-  sink.tensors().resize(outputs_.size());
+  CallExtras own;
+  if (extras == nullptr) extras = &own;
+  TW_TRY(run(args, scalars, sink, host, extras));
+  std::size_t count = outputs_.size();
+  if (!extras->outputs.empty()) {
+    count = 0;
+    for (const onnx::Form& form : extras->outputs)
+      count += static_cast<std::size_t>(std::max<std::int64_t>(form.count, 0));
+  }
+  sink.tensors().resize(count);
   return std::move(sink.tensors());
 }
 

@@ -5,7 +5,9 @@
 
 #include <atomic>
 
+#include "tilewright/runtime/call_extras.h"
 #include "tilewright/runtime/model_file.h"
+#include "tilewright/runtime/random_keys.h"
 #include "tilewright/runtime/session.h"
 
 namespace tilewright::runtime {
@@ -27,8 +29,12 @@ class Model {
 
   // Positions in the graph's inputs of those that a call brings, in order.
   const std::vector<std::size_t>& data_inputs() const { return data_inputs_; }
+  // What a call gives. One input may be several tensors (onnx::Form).
+  const std::vector<onnx::Declared>& inputs() const { return inputs_; }
   // The results as far as they are known before a call: of a model whose structure depends on calls, what it declares.
-  const std::vector<onnx::DeclaredOutput>& outputs() const { return outputs_; }
+  const std::vector<onnx::Declared>& outputs() const { return outputs_; }
+  // The texts that numbers of string tensors stand for; a table of a call stands on it.
+  const std::shared_ptr<const onnx::StringTable>& texts() const { return texts_; }
   // Not empty: the graph gives only what the structure of the model depends on, of which this is the name.
   const std::string& question() const { return question_; }
   const Graph& source() const { return session_->source(); }
@@ -36,11 +42,11 @@ class Model {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   std::vector<std::string> weight_names() const;
 
-  // Inputs in the order of data_inputs(), scalars in the order of the graph's scalar inputs.
+  // Tensors in the order of inputs(), scalars in the order of the graph's scalar inputs.
   Status run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
-             HostCalls* host = nullptr);
+             HostCalls* host = nullptr, CallExtras* extras = nullptr);
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs, std::span<const DimValue> scalars = {},
-                                  HostCalls* host = nullptr);
+                                  HostCalls* host = nullptr, CallExtras* extras = nullptr);
 
   // Calls that begin later see all of the new values, and none but these. The content is copied.
   Status set_weights(const std::map<std::string, Tensor>& weights);
@@ -54,6 +60,18 @@ class Model {
     std::vector<Tensor> tensors;    // by graph input; data inputs are empty
     std::vector<TensorArg> inputs;  // the same as arguments, with identity and version
   };
+  // What the graphs that one call runs share.
+  struct CallState {
+    std::span<const onnx::Form> forms;  // of the inputs
+    HostCalls* host;
+    onnx::StringTable* texts;
+    std::uint64_t number;
+  };
+  struct RandomInput {
+    std::size_t input;
+    std::uint64_t node;
+    std::string seed;
+  };
   Model() = default;
   Status bind(std::map<std::string, Tensor> weights);
   std::shared_ptr<const Weights> weights() const;
@@ -63,16 +81,24 @@ class Model {
 
   friend class ModelVariants;
   Status run_graph(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,
-                   HostCalls* host);
-  Status check_count(std::size_t given) const;
-  Status check_fixed(std::string_view what) const;
+                   const CallState& call);
+  Status check_forms(std::size_t given, std::span<const onnx::Form> forms) const;
   std::uint64_t identity_of(const std::string& weight);
-  void describe_outputs(std::vector<onnx::DeclaredOutput> declared);
+  void describe(std::vector<onnx::Declared> inputs, std::vector<onnx::Declared> outputs);
+  void find_random_inputs();
+  bool is_random(std::size_t input) const;
 
   std::unique_ptr<Session> session_;
   std::shared_ptr<ModelVariants> variants_;  // null: one graph serves all calls
   std::string question_;
-  std::vector<onnx::DeclaredOutput> outputs_;
+  std::ptrdiff_t asked_input_ = -1;
+  std::vector<onnx::Declared> inputs_, outputs_;
+  std::vector<onnx::Form> forms_;  // of the results; empty: each is one tensor
+  std::vector<onnx::TextOperator> text_operators_;
+  std::shared_ptr<const onnx::StringTable> texts_;
+  std::shared_ptr<RandomKeys> random_;
+  std::vector<RandomInput> random_inputs_;
+  std::shared_ptr<onnx::ModelReader> reader_;  // see ModelContents
   std::shared_ptr<WeightIdentities> identities_;
   std::vector<std::size_t> data_inputs_;
   std::vector<bool> written_;  // by graph input: the graph assigns to it

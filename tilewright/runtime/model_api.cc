@@ -98,18 +98,16 @@ Result<Model> Model::load(std::span<const std::byte> bytes, const LoadOptions& o
 }
 
 std::vector<TensorInfo> Model::inputs() const {
-  const Graph& graph = model_->source();
   std::vector<TensorInfo> out;
-  for (const std::size_t i : model_->data_inputs()) {
-    const Value& value = graph.value(graph.inputs()[i]);
-    out.push_back(tensor_info(value.name, value.type));
+  for (const onnx::Declared& input : model_->inputs()) {
+    out.push_back(tensor_info(input.name, {input.dtype.value_or(DType::kF32), input.shape.value_or(Shape())}));
   }
   return out;
 }
 
 std::vector<TensorInfo> Model::outputs() const {
   std::vector<TensorInfo> out;
-  for (const onnx::DeclaredOutput& output : model_->outputs()) {
+  for (const onnx::Declared& output : model_->outputs()) {
     // What an ONNX model leaves open until a call reads as a float of rank 0.
     out.push_back(tensor_info(output.name, {output.dtype.value_or(DType::kF32), output.shape.value_or(Shape())}));
   }

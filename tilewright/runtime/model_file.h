@@ -8,6 +8,7 @@
 
 #include "tilewright/frontends/onnx/load.h"
 #include "tilewright/graph/graph.h"
+#include "tilewright/runtime/random_keys.h"
 
 namespace tilewright::runtime {
 
@@ -23,9 +24,15 @@ struct ModelContents {
   // A model whose structure depends on a value of a call (model_variants.h): the graph gives that value, the reader
   // what follows from it, and these are the results then.
   std::string question;
-  std::vector<onnx::DeclaredOutput> declared_outputs;
-  std::shared_ptr<onnx::ModelReader> reader;
-  std::shared_ptr<WeightIdentities> identities;  // null: new ones
+  std::ptrdiff_t asked_input = -1;  // of onnx::Imported, as the next four
+  std::vector<onnx::Declared> declared_inputs;
+  std::vector<onnx::Declared> declared_outputs;
+  std::vector<onnx::Form> forms;
+  std::vector<onnx::TextOperator> text_operators;
+  std::shared_ptr<onnx::ModelReader> reader;       // of an ONNX model that no one graph without calls of the host holds
+  std::shared_ptr<WeightIdentities> identities;    // null: new ones
+  std::shared_ptr<const onnx::StringTable> texts;  // null: those in the metadata
+  std::shared_ptr<RandomKeys> random;              // null: new ones
 };
 
 // Gives the memory of a weight that lies in a mapped file back; the next read loads it again.

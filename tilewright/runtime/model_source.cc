@@ -24,7 +24,7 @@ Result<ModelContents> read_onnx(onnx::Bytes bytes, const std::string& path, std:
   TW_ASSIGN(std::shared_ptr<onnx::ModelReader> reader, onnx::ModelReader::open(std::move(bytes), path));
   TW_ASSIGN(ModelContents contents, import_contents(*reader));
   contents.mapping = std::move(mapping);
-  if (!contents.question.empty()) contents.reader = std::move(reader);
+  if (!contents.question.empty() || !contents.text_operators.empty()) contents.reader = std::move(reader);
   return contents;
 }
 
@@ -44,11 +44,16 @@ Error not_readable() {
 Result<ModelContents> import_contents(onnx::ModelReader& reader, std::span<const Tensor> answers) {
   TW_ASSIGN(onnx::Imported imported, reader.import(answers));
   ModelContents contents;
+  contents.texts = reader.texts();
   contents.graph = std::move(imported.graph);
   contents.weights = std::move(imported.weights);
   contents.metadata = std::move(imported.metadata);
   contents.question = std::move(imported.question);
+  contents.asked_input = imported.asked_input;
+  contents.declared_inputs = std::move(imported.inputs);
   contents.declared_outputs = std::move(imported.outputs);
+  contents.forms = std::move(imported.forms);
+  contents.text_operators = std::move(imported.text_operators);
   return contents;
 }
 

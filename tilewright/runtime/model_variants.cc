@@ -66,17 +66,59 @@ Result<std::optional<Tensor>> from_input(const Model& model, std::span<const Ten
   return std::optional<Tensor>();
 }
 
+// How many tensors an input is, and their ranks.
+Result<Tensor> form_of(const Model& model, std::size_t input, std::span<const TensorArg> inputs,
+                       std::span<const onnx::Form> forms) {
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < input; ++i) {
+    first += forms.empty() ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(forms[i].count, 0));
+  }
+  const onnx::Declared& declared = model.inputs()[input];
+  const onnx::Form form = forms.empty() ? onnx::Form{} : forms[input];
+  if (form.count != onnx::Form::kNothing && form.is_sequence != declared.is_sequence) {
+    return fail(ErrorKind::kInvalidArgument, "input '{}' must be {}", declared.name,
+                declared.is_sequence ? "a sequence" : "a tensor");
+  }
+  if (form.count == onnx::Form::kNothing && !declared.is_optional) {
+    return fail(ErrorKind::kInvalidArgument, "input '{}' has no value and is not optional", declared.name);
+  }
+  if (form.count > ModelVariants::kMaxAnswerElements) return too_long(model.question(), form.count);
+  Tensor out(DType::kI64, {1 + std::max<std::int64_t>(form.count, 0)});
+  out.data_as<std::int64_t>()[0] = form.count;
+  for (std::int64_t i = 0; i < form.count; ++i) {
+    const TensorArg& given = inputs[first + static_cast<std::size_t>(i)];
+    if (given.dtype != declared.dtype) {
+      return fail(ErrorKind::kDTypeMismatch, "input '{}': expected {}, got {}", declared.name, *declared.dtype,
+                  given.dtype);
+    }
+    out.data_as<std::int64_t>()[1 + i] = given.rank;
+  }
+  return out;
+}
+
 }  // namespace
 
 ModelVariants::ModelVariants(std::shared_ptr<onnx::ModelReader> reader, const Model& first, const ModelOptions& options)
-    : options_(options), mapping_(first.mapping_), identities_(first.identities_), reader_(std::move(reader)) {}
+    : options_(options),
+      mapping_(first.mapping_),
+      identities_(first.identities_),
+      random_(first.random_),
+      reader_(std::move(reader)) {}
+
+void ModelVariants::forget(const std::map<std::string, Tensor>& weights) {
+  const std::lock_guard importing(import_mutex_);
+  for (const auto& [name, value] : weights) identities_->erase(name);
+  const std::lock_guard lock(mutex_);
+  entries_.clear();
+}
 
 Result<Tensor> ModelVariants::answer_of(Model& model, std::span<const TensorArg> inputs,
-                                        std::span<const DimValue> scalars, HostCalls* host) {
+                                        std::span<const DimValue> scalars, const Model::CallState& call) {
+  if (model.asked_input_ >= 0) return form_of(model, static_cast<std::size_t>(model.asked_input_), inputs, call.forms);
   TW_ASSIGN(std::optional<Tensor> input, from_input(model, inputs));
   if (input) return std::move(*input);
   TensorSink sink;
-  TW_TRY(model.run_graph(inputs, scalars, sink, host));
+  TW_TRY(model.run_graph(inputs, scalars, sink, call));
   sink.tensors().resize(1);
   Tensor answer = sink.tensors()[0].contiguous();
   if (answer.count() > kMaxAnswerElements) return too_long(model.question(), answer.count());
@@ -84,7 +126,7 @@ Result<Tensor> ModelVariants::answer_of(Model& model, std::span<const TensorArg>
 }
 
 Result<std::shared_ptr<Model>> ModelVariants::choose(Model& first, std::span<const TensorArg> inputs,
-                                                     std::span<const DimValue> scalars, HostCalls* host) {
+                                                     std::span<const DimValue> scalars, const Model::CallState& call) {
   Model* asked = &first;
   std::shared_ptr<Model> model;
   std::vector<Tensor> answers;
@@ -93,7 +135,7 @@ Result<std::shared_ptr<Model>> ModelVariants::choose(Model& first, std::span<con
     if (answers.size() == kMaxQuestions) {
       return fail(ErrorKind::kUnsupported, "the structure of the model depends on more than {} values", kMaxQuestions);
     }
-    auto answer = answer_of(*asked, inputs, scalars, host);
+    auto answer = answer_of(*asked, inputs, scalars, call);
     if (!answer.ok()) return std::move(answer).error();
     append_key(key, *answer);
     described = fmt::format("where {} is {}", asked->question(), shown(*answer));
@@ -121,6 +163,7 @@ Result<std::shared_ptr<Model>> ModelVariants::find_or_import(const std::string& 
   TW_ASSIGN(ModelContents contents, import_contents(*reader_, answers));
   contents.mapping = mapping_;
   contents.identities = identities_;
+  contents.random = random_;
   TW_ASSIGN(std::shared_ptr<Model> model, Model::create(std::move(contents), options_));
   keep(key, model);
   return model;

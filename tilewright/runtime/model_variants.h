@@ -22,9 +22,11 @@ class ModelVariants {
   // `first` is what the import without answers gave: it has a question.
   ModelVariants(std::shared_ptr<onnx::ModelReader> reader, const Model& first, const ModelOptions& options);
 
-  // The model for a call. Scalars and host calls are those of Model::run.
+  // The model for a call. Scalars are those of Model::run.
   Result<std::shared_ptr<Model>> choose(Model& first, std::span<const TensorArg> inputs,
-                                        std::span<const DimValue> scalars, HostCalls* host);
+                                        std::span<const DimValue> scalars, const Model::CallState& call);
+  // These weights have other values now: what comes of them is imported again.
+  void forget(const std::map<std::string, Tensor>& weights);
   void trim();
   std::size_t size() const;
 
@@ -38,11 +40,12 @@ class ModelVariants {
   void keep(const std::string& key, std::shared_ptr<Model> model);
 
   static Result<Tensor> answer_of(Model& model, std::span<const TensorArg> inputs, std::span<const DimValue> scalars,
-                                  HostCalls* host);
+                                  const Model::CallState& call);
 
   ModelOptions options_;
   std::shared_ptr<void> mapping_;
-  std::shared_ptr<WeightIdentities> identities_;
+  std::shared_ptr<WeightIdentities> identities_;  // under import_mutex_
+  std::shared_ptr<RandomKeys> random_;
   std::mutex import_mutex_;  // taken before mutex_
   std::shared_ptr<onnx::ModelReader> reader_;
   mutable std::mutex mutex_;

@@ -64,15 +64,8 @@ Result<Imported> Importer::import_model() {
   TW_TRY(add_inputs(*model.graph, frame));
   TW_TRY(add_nodes(model.graph->node, frame));
   TW_ASSIGN(const Results results, outputs_of(*model.graph, frame));
-  std::vector<ValueId> outputs;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    names.emplace_back(model.graph->output[i].name.value_or(""));
-    auto id = scope.local(results[i]);
-    if (!id.ok()) return std::move(id).error().in(fmt::format("output '{}'", names.back()));
-    outputs.push_back(*id);
-  }
-  out_.graph->set_outputs(std::move(outputs), std::move(names));
+  TW_TRY(set_results(results));
+  TW_TRY(declare_outputs());
   out_.weights = std::move(scope.weights());
   describe_elements(out_, *model.graph, results);
   for (const schema::StringStringEntryProto& entry : model.metadata_props) {
@@ -81,10 +74,57 @@ Result<Imported> Importer::import_model() {
   return std::move(out_);
 }
 
+// The results of the model as outputs of the graph. A sequence is one output for each of its items.
+Status Importer::set_results(const Results& results) {
+  std::vector<ValueId> outputs;
+  std::vector<std::string> names;
+  const auto add = [&](const ValueRef& value, std::string name) -> Status {
+    auto id = root_->local(value);
+    if (!id.ok()) return std::move(id).error().in(fmt::format("output '{}'", name));
+    outputs.push_back(*id);
+    names.push_back(std::move(name));
+    return {};
+  };
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string_view name = source_.model().graph->output[i].name.value_or("");
+    const OnnxValue& value = *results[i];
+    const bool is_sequence = value.kind == OnnxValue::Kind::kSequence;
+    out_.forms.push_back({.count = is_sequence                            ? std::ssize(value.items)
+                                   : value.kind == OnnxValue::Kind::kNone ? Form::kNothing
+                                                                          : 1,
+                          .is_sequence = is_sequence});
+    if (value.kind == OnnxValue::Kind::kTensor) TW_TRY(add(results[i], std::string(name)));
+    for (std::size_t item = 0; item < value.items.size(); ++item) {
+      TW_TRY(add(value.items[item], fmt::format("{}_{}", name, item)));
+    }
+  }
+  out_.graph->set_outputs(std::move(outputs), std::move(names));
+  return {};
+}
+
+std::int64_t Importer::add_text_operator(TextOperator op) {
+  out_.text_operators.push_back(std::move(op));
+  return std::ssize(out_.text_operators) - 1;
+}
+
+Result<ValueRef> Importer::random_key(std::string seed) {
+  const std::string name = fmt::format("{}{}", kRandomKey, num_random_++);
+  const TensorType type{DType::kI64, {Dim(2)}};
+  const ValueId id = root_->graph().add_input(type, name, InputRole::kWeight);
+  if (root_->graph().value(id).name != name) {
+    return fail(ErrorKind::kInvalidArgument, "'{}' is the name of a tensor of the model", name);
+  }
+  root_->weights().emplace(name, Tensor::from<std::int64_t>({2}, std::array<std::int64_t, 2>{}));
+  out_.metadata[name] = std::move(seed);
+  return tensor_value(*root_, id, type);
+}
+
 Status Importer::add_initializers(const schema::GraphProto& proto, Frame& frame) {
   for (const schema::TensorProto& initializer : proto.initializer) {
     const std::string_view name = initializer.name.value_or("");
-    auto tensor = source_.tensor(initializer);
+    const auto replaced = source_.replaced().find(name);
+    const bool is_replaced = &proto == source_.model().graph.get() && replaced != source_.replaced().end();
+    auto tensor = is_replaced ? Result<Tensor>(replaced->second) : source_.tensor(initializer);
     if (!tensor.ok()) return std::move(tensor).error().in(fmt::format("initializer '{}'", name));
     TW_ASSIGN(const ElemType elem, to_elem(initializer.data_type.value_or(0)));
     frame.names.values[name] = constant_value(std::move(tensor).value(), name, elem.carried);
@@ -152,6 +192,7 @@ Result<Results> Importer::convert(const schema::NodeProto& proto, Frame& frame, 
   if (const schema::FunctionProto* body = operator_function(domain, node.op_type(), version)) {
     return call(*body, proto, frame, std::move(node.inputs()));
   }
+  lacks_operator_ = true;
   return missing_operators(source_.model(), domain, node.op_type(), version);
 }
 
@@ -229,20 +270,6 @@ Result<Region> Importer::region(const schema::GraphProto& proto, const Frame& cl
   }
   TW_ASSIGN(region.results, subgraph(proto, closure, *region.scope, region.inputs));
   return region;
-}
-
-ModelReader::ModelReader(std::unique_ptr<Source> source) : source_(std::move(source)) {}
-ModelReader::~ModelReader() = default;
-
-Result<std::shared_ptr<ModelReader>> ModelReader::open(Bytes bytes, const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string directory = path.empty() ? "" : slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  TW_ASSIGN(std::unique_ptr<Source> source, Source::read(std::move(bytes), directory));
-  return std::shared_ptr<ModelReader>(new ModelReader(std::move(source)));
-}
-
-Result<Imported> ModelReader::import(std::span<const Tensor> answers) {
-  return Importer(*source_, answers).run();
 }
 
 Result<Imported> import_bytes(Bytes bytes, const std::string& path) {

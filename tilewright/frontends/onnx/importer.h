@@ -22,6 +22,12 @@ class Importer {
   // then it is the question, or it exists only inside of a loop or a branch, or it is too large.
   Status learn(const ValueRef& value, std::string_view name);
   bool asks() const { return question_.has_value(); }
+  // Whether an operator was met that nothing can run.
+  bool lacks_operator() const { return lacks_operator_; }
+  // The target of a host call of this operator.
+  std::int64_t add_text_operator(TextOperator op);
+  // A weight input i64[2] with another key of random numbers at every call; the text is its seed or empty.
+  Result<ValueRef> random_key(std::string seed);
   // The value of an expression over sizes, asked at most once; of a condition, whether it holds.
   Result<std::int64_t> number(Dim expression);
   Result<bool> decide(Dim condition);
@@ -38,9 +44,17 @@ class Importer {
   };
   Result<Imported> import_model();
   Result<Imported> ask(Error error);
-  Result<std::vector<DeclaredOutput>> declared_outputs();
+  Status declare_outputs();
+  Result<Declared> declare(const schema::ValueInfoProto& value);
   Status add_inputs(const schema::GraphProto& proto, Frame& frame);
-  Result<Shape> input_shape(const schema::TypeProtoTensor& type, std::string_view name);
+  struct Given {
+    Form form;
+    std::vector<std::size_t> ranks;  // of the tensors that it is
+  };
+  Result<Given> given_as(const Declared& input, std::size_t place);
+  Result<ValueRef> add_tensor(const Declared& input, Carried carried, std::size_t rank, std::string name, Frame& frame);
+  Result<Shape> input_shape(const schema::TypeProtoTensor& type);
+  Status set_results(const Results& results);
   Status add_initializers(const schema::GraphProto& proto, Frame& frame);
   Status add_nodes(const std::vector<schema::NodeProto>& nodes, Frame& frame);
   Status add_node(const schema::NodeProto& proto, Frame& frame);
@@ -64,6 +78,8 @@ class Importer {
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const schema::FunctionProto*> functions_;
   std::map<const void*, Opsets> function_opsets_;
   Opsets opsets_;
+  bool lacks_operator_ = false;
+  std::int64_t num_random_ = 0;
   std::int64_t num_nodes_ = 0;
 };
 

@@ -1,5 +1,6 @@
-// The inputs of a model: their types, and symbols for their sizes. A size with a name is the symbol of that name, one
-// without, or with a mark such as "?" for a name, gets a symbol of its own. A name that is an expression of other sizes
+// The inputs of a model: their forms, their types, and symbols for their sizes. A size with a name is the symbol of
+// that name, one without, or with a mark such as "?" for a name, gets a symbol of its own. A name that is an expression
+// of other sizes
 // ("past + sequence") is that expression if inputs give all of its symbols; the guards of the call check it then.
 #include <algorithm>
 
@@ -26,6 +27,26 @@ std::string to_word(std::string_view text) {
     if (!is_word(std::string{'a', c})) c = '_';
   }
   return is_word(out) ? out : "d" + out;
+}
+
+// The tensor type in a type, which may be a sequence of it, optional, or both. Null: no type of tensors.
+struct TensorOf {
+  const schema::TypeProtoTensor* type = nullptr;
+  bool is_sequence = false, is_optional = false;
+};
+
+TensorOf tensor_of(const schema::TypeProto* type) {
+  TensorOf out;
+  if (type != nullptr && type->optional_type != nullptr) {
+    out.is_optional = true;
+    type = type->optional_type->elem_type.get();
+  }
+  if (type != nullptr && type->sequence_type != nullptr) {
+    out.is_sequence = true;
+    type = type->sequence_type->elem_type.get();
+  }
+  if (type != nullptr) out.type = type->tensor_type.get();
+  return out;
 }
 
 // Names that inputs have as a whole size.
@@ -55,10 +76,7 @@ std::optional<Dim> as_expression(std::string_view text, const std::unordered_set
 
 }  // namespace
 
-Result<Shape> Importer::input_shape(const schema::TypeProtoTensor& type, std::string_view name) {
-  if (type.shape == nullptr) {
-    return fail(ErrorKind::kUnsupported, "input '{}' has no rank", name);
-  }
+Result<Shape> Importer::input_shape(const schema::TypeProtoTensor& type) {
   Shape shape;
   const auto names = plain_names(*source_.model().graph);
   for (const schema::TensorShapeProtoDimension& dim : type.shape->dim) {
@@ -83,26 +101,86 @@ Result<Shape> Importer::input_shape(const schema::TypeProtoTensor& type, std::st
   return shape;
 }
 
+Result<Declared> Importer::declare(const schema::ValueInfoProto& value) {
+  Declared out{std::string(value.name.value_or("")), {}, {}};
+  const TensorOf found = tensor_of(value.type.get());
+  out.is_sequence = found.is_sequence;
+  out.is_optional = found.is_optional;
+  if (found.type == nullptr || found.type->elem_type.value_or(0) == 0) return out;
+  auto elem = to_elem(found.type->elem_type.value_or(0));
+  if (!elem.ok()) return std::move(elem).error().in(fmt::format("'{}'", out.name));
+  out.dtype = elem->dtype;
+  if (found.type->shape != nullptr) {
+    TW_ASSIGN(out.shape, input_shape(*found.type));
+  }
+  return out;
+}
+
+// How many tensors an input is, and the rank of each. What the model does not say is a question.
+Result<Importer::Given> Importer::given_as(const Declared& input, std::size_t place) {
+  if (!input.is_sequence && !input.is_optional && input.shape) return Given{{}, {input.shape->size()}};
+  if (num_answered_ == answers_.size()) {
+    question_ = Question{kNoValue, fmt::format("the form of input '{}'", input.name)};
+    out_.asked_input = static_cast<std::ptrdiff_t>(place);
+    return fail(ErrorKind::kUnsupported, "{} must be known before the model runs", question_->name);
+  }
+  const Tensor& answer = answers_[num_answered_++];
+  Given out{{.count = answer.data_as<std::int64_t>()[0], .is_sequence = input.is_sequence}, {}};
+  for (std::int64_t i = 1; i < answer.count(); ++i) {
+    out.ranks.push_back(static_cast<std::size_t>(answer.data_as<std::int64_t>()[i]));
+  }
+  return out;
+}
+
+// A tensor that a call gives. Items of a sequence may differ in their sizes.
+Result<ValueRef> Importer::add_tensor(const Declared& input, Carried carried, std::size_t rank, std::string name,
+                                      Frame& frame) {
+  if (input.shape && input.shape->size() != rank) {
+    return fail(ErrorKind::kShapeMismatch, "input '{}': expected {} axes, got {}", input.name, input.shape->size(),
+                rank);
+  }
+  TensorType type{*input.dtype, input.shape.value_or(Shape(rank, Dim(0)))};
+  for (Dim& size : type.shape) {
+    if (!input.shape || (input.is_sequence && !size.constant())) size = fresh_symbol("d");
+  }
+  const ValueId id = frame.graph->graph().add_input(type, name);
+  if (!input.is_sequence && frame.graph->graph().value(id).name != input.name) {
+    return fail(ErrorKind::kInvalidArgument, "two inputs are called '{}'", input.name);
+  }
+  frame.graph->set_carried(id, carried);
+  return tensor_value(*frame.graph, id, std::move(type), carried);
+}
+
 Status Importer::add_inputs(const schema::GraphProto& proto, Frame& frame) {
   for (const std::string_view name : plain_names(proto)) used_symbols_.insert(std::string(name));
   for (const std::string_view name : plain_names(proto)) named_dims_.emplace(name, Dim::symbol(name));
+  std::vector<std::pair<std::string_view, Carried>> rows;
   for (const schema::ValueInfoProto& input : proto.input) {
     const std::string_view name = input.name.value_or("");
     if (frame.names.values.contains(name)) continue;  // an initializer is its default, which stays
     if (name.empty()) return fail(ErrorKind::kInvalidArgument, "an input without a name");
-    if (input.type == nullptr || input.type->tensor_type == nullptr) {
-      return fail(ErrorKind::kUnsupported, "input '{}' is not a tensor", name);
+    auto declared = declare(input);
+    if (!declared.ok()) return std::move(declared).error().in("input");
+    if (!declared->dtype) return fail(ErrorKind::kUnsupported, "input '{}' is not of tensors", name);
+    const CarriedRow* row = find_carried(tensor_of(input.type.get()).type->elem_type.value_or(0));
+    rows.emplace_back(name, row == nullptr ? Carried::kNone : row->carried);
+    out_.inputs.push_back(std::move(*declared));
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto [name, carried] = rows[i];
+    TW_ASSIGN(const Given given, given_as(out_.inputs[i], i));
+    std::vector<ValueRef> tensors;
+    for (const std::size_t rank : given.ranks) {
+      std::string label = given.form.is_sequence ? fmt::format("{}_{}", name, tensors.size()) : std::string(name);
+      TW_ASSIGN(ValueRef tensor, add_tensor(out_.inputs[i], carried, rank, std::move(label), frame));
+      tensors.push_back(std::move(tensor));
     }
-    auto elem = to_elem(input.type->tensor_type->elem_type.value_or(0));
-    if (!elem.ok()) return std::move(elem).error().in(fmt::format("input '{}'", name));
-    TW_ASSIGN(Shape shape, input_shape(*input.type->tensor_type, name));
-    TensorType type{elem->dtype, std::move(shape)};
-    const ValueId id = frame.graph->graph().add_input(type, name);
-    if (frame.graph->graph().value(id).name != name) {
+    ValueRef value = given.form.count == Form::kNothing ? no_value()
+                     : given.form.is_sequence           ? sequence_value(std::move(tensors))
+                                                        : tensors.at(0);
+    if (!frame.names.values.emplace(name, std::move(value)).second) {
       return fail(ErrorKind::kInvalidArgument, "two inputs are called '{}'", name);
     }
-    frame.names.values[name] = tensor_value(*frame.graph, id, std::move(type), elem->carried);
-    frame.graph->set_carried(id, elem->carried);
   }
   return {};
 }
@@ -110,19 +188,22 @@ Status Importer::add_inputs(const schema::GraphProto& proto, Frame& frame) {
 // For the border of a session: which inputs and outputs are of a type that their dtype only carries, and the texts that
 // numbers of the model stand for.
 void Importer::describe_elements(Imported& out, const schema::GraphProto& proto, const Results& results) {
-  for (const schema::ValueInfoProto& input : proto.input) {
-    const std::string_view name = input.name.value_or("");
-    if (input.type == nullptr || input.type->tensor_type == nullptr) continue;
-    const CarriedRow* row = find_carried(input.type->tensor_type->elem_type.value_or(0));
-    if (row != nullptr) out.metadata[fmt::format("{}{}", kInputElement, name)] = row->text;
-  }
+  const auto describe = [&](std::string_view key, const schema::ValueInfoProto& value) {
+    const TensorOf found = tensor_of(value.type.get());
+    const CarriedRow* row = found.type == nullptr ? nullptr : find_carried(found.type->elem_type.value_or(0));
+    if (row != nullptr) out.metadata[fmt::format("{}{}", key, value.name.value_or(""))] = row->text;
+  };
+  for (const schema::ValueInfoProto& input : proto.input) describe(kInputElement, input);
+  for (const schema::ValueInfoProto& output : proto.output) describe(kOutputElement, output);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i]->carried == Carried::kNone) continue;
-    out.metadata[fmt::format("{}{}", kOutputElement, proto.output[i].name.value_or(""))] =
-        row_of(results[i]->carried).text;
+    const bool is_sequence = results[i]->kind == OnnxValue::Kind::kSequence;
+    if (is_sequence && results[i]->items.empty()) continue;
+    const Carried carried = is_sequence ? results[i]->items[0]->carried : results[i]->carried;
+    if (carried == Carried::kNone) continue;
+    out.metadata[fmt::format("{}{}", kOutputElement, proto.output[i].name.value_or(""))] = row_of(carried).text;
   }
-  const std::vector<std::string>& texts = source_.strings().texts();
-  for (std::size_t i = 1; i < texts.size(); ++i) out.metadata[fmt::format("{}{}", kString, i)] = texts[i];
+  const StringTable& texts = source_.strings();
+  for (std::int64_t i = 1; i < texts.size(); ++i) out.metadata[fmt::format("{}{}", kString, i)] = *texts.text_of(i);
 }
 
 }  // namespace tilewright::onnx

@@ -80,34 +80,25 @@ Result<bool> Importer::decide(Dim condition) {
 // What stands of the graph, with the answer as its only result. `error` stays if that is no whole graph: a condition
 // over sizes that only a loop knows.
 Result<Imported> Importer::ask(Error error) {
-  out_.graph->set_outputs({question_->value}, {"answer"});
+  if (question_->value == kNoValue) {
+    out_.graph->set_outputs({}, {});
+  } else {
+    out_.graph->set_outputs({question_->value}, {"answer"});
+  }
   if (!verify(*out_.graph).ok()) return error;
   out_.weights = std::move(root_->weights());
   out_.question = std::move(question_->name);
-  TW_ASSIGN(out_.outputs, declared_outputs());
+  TW_TRY(declare_outputs());
   describe_elements(out_, *source_.model().graph, {});
   return std::move(out_);
 }
 
-Result<std::vector<DeclaredOutput>> Importer::declared_outputs() {
-  std::vector<DeclaredOutput> out;
+Status Importer::declare_outputs() {
   for (const schema::ValueInfoProto& output : source_.model().graph->output) {
-    DeclaredOutput row{std::string(output.name.value_or("")), {}, {}};
-    if (output.type != nullptr && output.type->tensor_type != nullptr) {
-      const schema::TypeProtoTensor& type = *output.type->tensor_type;
-      if (const auto elem = to_elem(type.elem_type.value_or(0)); elem.ok()) {
-        row.dtype = elem->dtype;
-        if (elem->carried != Carried::kNone) {
-          out_.metadata[fmt::format("{}{}", kOutputElement, row.name)] = row_of(elem->carried).text;
-        }
-      }
-      if (type.shape != nullptr) {
-        TW_ASSIGN(row.shape, input_shape(type, row.name));
-      }
-    }
-    out.push_back(std::move(row));
+    TW_ASSIGN(Declared row, declare(output));
+    out_.outputs.push_back(std::move(row));
   }
-  return out;
+  return {};
 }
 
 }  // namespace tilewright::onnx

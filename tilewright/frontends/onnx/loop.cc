@@ -74,6 +74,7 @@ Result<Body> build_body(OnnxNode& n, const LoopSpec& spec) {
   for (int round = 0; round < kMaxRounds; ++round) {
     TW_ASSIGN(const std::vector<TensorType> types, input_types(spec, states));
     body.region = n.open_region(types, element_types(spec));
+    body.region.scope->set_trip(body.region.inputs[0]);
     const auto first = body.region.inputs.begin() + 1;
     const auto middle = first + static_cast<std::ptrdiff_t>(states.size());
     const Results carried(first, middle);

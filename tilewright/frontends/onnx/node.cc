@@ -85,6 +85,14 @@ Status OnnxNode::learn(std::size_t input) const {
   return importer_.learn(value, fmt::format("input {}", input));
 }
 
+Status OnnxNode::learn(const ValueRef& value, std::string_view name) const {
+  return importer_.learn(value, name);
+}
+
+bool OnnxNode::lacks_operator() const {
+  return importer_.lacks_operator();
+}
+
 bool OnnxNode::asks() const {
   return importer_.asks();
 }
@@ -158,7 +166,7 @@ Result<ElemType> OnnxNode::elem_of_tensor(std::string_view name) const {
 }
 
 std::int64_t OnnxNode::number_of(std::string_view text) const {
-  return importer_.source().strings().number_of(text);
+  return importer_.source().strings().find(text);
 }
 
 Result<DType> OnnxNode::dtype(std::string_view name) const {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "tilewright/frontends/onnx/scope.h"
+#include "tilewright/frontends/onnx/texts/texts.h"
 
 namespace tilewright::onnx {
 
@@ -54,7 +55,9 @@ class OnnxNode {
   // Known numbers; where they are not, the model is imported once for each value that a call brings.
   Result<Ints> constant_integers(std::size_t input) const;
   Status learn(std::size_t input) const;  // the same for any tensor: known(input) gives numbers then
+  Status learn(const ValueRef& value, std::string_view name) const;
   bool asks() const;                      // the error that was just given is a question
+  bool lacks_operator() const;            // an operator was met that nothing can run
   Result<Dim> scalar(std::size_t input);  // an element of a one-element tensor of any dtype
   std::vector<ValueRef>& inputs() { return inputs_; }
 
@@ -74,7 +77,7 @@ class OnnxNode {
   Result<DType> dtype(std::string_view name) const;    // of an attribute that holds an element type
   Result<ElemType> elem(std::string_view name) const;  // the same, of a type that a dtype carries too
   Result<ElemType> elem_of_tensor(std::string_view name) const;
-  // The number that stands for a text in the model.
+  // The number that stands for a text of the model; -1: it is no element of a tensor, nor in a list of an attribute.
   std::int64_t number_of(std::string_view text) const;
   // An axis, negative ones counted from the end of `rank`.
   Result<std::int64_t> axis(std::int64_t given, std::size_t rank) const;
@@ -87,8 +90,13 @@ class OnnxNode {
                                    std::vector<std::unique_ptr<Graph>> regions = {});
   Result<std::vector<ValueId>> plain_ops(Op op, const std::vector<ValueId>& inputs, Attrs attrs = {},
                                          std::vector<std::unique_ptr<Graph>> regions = {});  // of carriers
-  Maybe number(DType dtype, Dim value);                                                      // rank 0
-  Maybe number_like(const Maybe& like, double value);                                        // of the same dtype
+  // A call of the host with the attributes of this node and `more`; its results are of these types.
+  Result<std::vector<ValueId>> on_texts(TextFunction function, const std::vector<ValueId>& inputs,
+                                        const std::vector<TensorType>& types, TextAttributes more = {});
+  // i64[2], another one at every call and in every trip of a loop.
+  Maybe random_key();
+  Maybe number(DType dtype, Dim value);                // rank 0
+  Maybe number_like(const Maybe& like, double value);  // of the same dtype
   Maybe constant_tensor(Tensor tensor);
   Maybe cast(const Maybe& value, DType dtype);
   // A cast as ONNX means it, from and to any element type; the result is of just that type.

@@ -1,12 +1,19 @@
 // Building with a node: operators of the graph, and the small things every importer needs.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "tilewright/frontends/onnx/carried_ops.h"
 #include "tilewright/frontends/onnx/importer.h"
 #include "tilewright/frontends/onnx/node.h"
+#include "tilewright/frontends/onnx/operators/texts.h"
 
 namespace tilewright::onnx {
+namespace {
+
+constexpr std::uint64_t kTripsOfInner = 1'000'003;  // numbers of the trips of an outer loop lie this far apart
+
+}  // namespace
 
 Maybe OnnxNode::op(Op op, std::initializer_list<Maybe> inputs, Attrs attrs) {
   std::vector<ValueId> ids;
@@ -58,7 +65,10 @@ Maybe OnnxNode::convert(const Maybe& value, ElemType to, const CastRules& rules)
   const ElemType from = elem_of(*value);
   if (from == to) return value;
   if (from.carried == Carried::kString || to.carried == Carried::kString) {
-    return fail(ErrorKind::kUnsupported, "a cast between strings and numbers");
+    if (from.carried == Carried::kString && to.carried == Carried::kNone)
+      return strings_to_numbers(*this, value, to.dtype);
+    if (from.carried == Carried::kNone) return numbers_to_strings(*this, value);
+    return fail(ErrorKind::kUnsupported, "a cast between strings and elements of another type that is carried");
   }
   if (to.carried == Carried::kNone) {
     return from.carried == Carried::kNone ? cast(value, to.dtype) : from_elements(*this, *value, to.dtype);
@@ -165,6 +175,44 @@ Result<std::int64_t> OnnxNode::number_of_size(Dim size) {
   TW_TRY(require(Dim::make(DimOp::kEq, std::array{size, Dim(number)}),
                  fmt::format("the model is imported for {} = {}", size, number)));
   return number;
+}
+
+Result<std::vector<ValueId>> OnnxNode::on_texts(TextFunction function, const std::vector<ValueId>& inputs,
+                                                const std::vector<TensorType>& types, TextAttributes more) {
+  for (const schema::AttributeProto& named : proto_.attribute) {
+    const std::string name(named.name.value_or(""));
+    const schema::AttributeProto* found = attribute(name);
+    if (found == nullptr) continue;
+    if (found->i) more.integers[name] = {*found->i};
+    if (!found->ints.empty()) more.integers[name] = found->ints;
+    if (found->f) more.reals[name] = {static_cast<double>(*found->f)};
+    if (!found->floats.empty()) more.reals[name].assign(found->floats.begin(), found->floats.end());
+    if (found->s) more.texts[name] = {std::string(*found->s)};
+    if (!found->strings.empty()) more.texts[name].assign(found->strings.begin(), found->strings.end());
+  }
+  const std::int64_t target = importer_.add_text_operator({std::string(op_type()), function, std::move(more)});
+  Graph& graph = frame_.graph->graph();
+  const NodeId node = graph.add_node(Op::kHostCall, inputs, {{"target", target}}, types, {}, std::string(op_type()));
+  return graph.node(node).outputs;
+}
+
+// Of a seed, or of one that is another in every process. In a loop, numbers begin 2^32 further on at every trip.
+Maybe OnnxNode::random_key() {
+  std::string seed;
+  if (has_attribute("seed")) {
+    seed = std::to_string(std::bit_cast<std::uint32_t>(static_cast<float>(real("seed", 0))));
+  }
+  TW_ASSIGN(const ValueRef key, importer_.random_key(std::move(seed)));
+  Maybe out = local(key);
+  std::uint64_t step = std::uint64_t{1} << 32;
+  for (const GraphScope* scope = frame_.graph; scope != nullptr; scope = scope->outer()) {
+    if (scope->trip() == nullptr) continue;
+    const std::int64_t words[] = {0, static_cast<std::int64_t>(step)};
+    const Maybe steps = constant_tensor(Tensor::from<std::int64_t>({2}, words));
+    out = op(Op::kAdd, {out, op(Op::kMul, {local(scope->trip()), steps})});
+    step *= kTripsOfInner;
+  }
+  return out;
 }
 
 Status OnnxNode::require(Dim condition, std::string message) {

@@ -11,6 +11,8 @@
 namespace tilewright::onnx {
 namespace {
 
+constexpr int kMaxStringDepth = 128;  // of subgraphs
+
 Status check_path(std::string_view location) {
   if (location.empty() || location.front() == '/' || location.find('\0') != std::string_view::npos) {
     return fail(ErrorKind::kCorrupt, "external data at '{}', which is no path relative to the model", location);
@@ -64,7 +66,35 @@ Result<std::unique_ptr<Source>> Source::read(Bytes bytes, std::string directory)
   schema::read(wire, source->model_);
   TW_TRY(wire.status());
   if (source->model_.graph == nullptr) return fail(ErrorKind::kCorrupt, "not an ONNX model: it has no graph");
+  source->collect_strings(*source->model_.graph, 0);
+  for (const schema::FunctionProto& function : source->model_.functions) {
+    for (const schema::NodeProto& node : function.node) source->collect_strings(node, 0);
+  }
   return source;
+}
+
+// Texts that become elements of tensors: those of string tensors, and the lists of texts of attributes.
+void Source::collect_strings(const schema::GraphProto& graph, int depth) {
+  for (const schema::TensorProto& tensor : graph.initializer) {
+    for (const std::string_view text : tensor.string_data) strings_->number_of(text);
+  }
+  for (const schema::NodeProto& node : graph.node) collect_strings(node, depth);
+}
+
+void Source::collect_strings(const schema::NodeProto& node, int depth) {
+  if (depth > kMaxStringDepth) return;  // the import refuses such a model
+  for (const schema::AttributeProto& attribute : node.attribute) {
+    for (const std::string_view text : attribute.strings) strings_->number_of(text);
+    const std::string_view name = attribute.name.value_or("");
+    if (name == "keys_strings" || name == "values_strings")
+      strings_->number_of("_Unused");  // a default of LabelEncoder
+    if (name == "value_string" || name == "default_string") strings_->number_of(attribute.s.value_or(""));
+    if (attribute.t != nullptr) {
+      for (const std::string_view text : attribute.t->string_data) strings_->number_of(text);
+    }
+    if (attribute.g != nullptr) collect_strings(*attribute.g, depth + 1);
+    for (const schema::GraphProto& graph : attribute.graphs) collect_strings(graph, depth + 1);
+  }
 }
 
 Result<Bytes> Source::external(const schema::TensorProto& proto) {

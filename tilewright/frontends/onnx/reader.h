@@ -15,21 +15,6 @@
 
 namespace tilewright::onnx {
 
-// Numbers that stand for the texts of a model; 0 is the empty text.
-class StringTable {
- public:
-  std::int64_t number_of(std::string_view text) {
-    const auto [found, is_new] = numbers_.emplace(text, std::ssize(texts_));
-    if (is_new) texts_.emplace_back(text);
-    return found->second;
-  }
-  const std::vector<std::string>& texts() const { return texts_; }
-
- private:
-  std::map<std::string, std::int64_t, std::less<>> numbers_{{"", 0}};
-  std::vector<std::string> texts_{""};
-};
-
 // A model as it lies in its bytes.
 class Source {
  public:
@@ -37,15 +22,22 @@ class Source {
   static Result<std::unique_ptr<Source>> read(Bytes bytes, std::string directory = {});
 
   const schema::ModelProto& model() const { return model_; }
-  StringTable& strings() { return strings_; }
+  const StringTable& strings() const { return *strings_; }
+  std::shared_ptr<const StringTable> shared_strings() const { return strings_; }
   // The value of a tensor, of the dtype that carries its elements: a view of the file where its bytes are aligned, else
   // a copy. The same memory each time.
   Result<Tensor> tensor(const schema::TensorProto& proto);
+  // The bytes of a tensor that lie in another file.
+  Result<Bytes> external(const schema::TensorProto& proto);
+  std::string_view content() const { return bytes_.content; }
+  // Values that stand in the place of initializers of the model's graph, by their names.
+  std::map<std::string, Tensor, std::less<>>& replaced() { return replaced_; }
 
  private:
   Source() = default;
+  void collect_strings(const schema::GraphProto& graph, int depth);
+  void collect_strings(const schema::NodeProto& node, int depth);
   Result<Tensor> read_tensor(const schema::TensorProto& proto);
-  Result<Bytes> external(const schema::TensorProto& proto);
   Result<Tensor> carried_tensor(const schema::TensorProto& proto, const CarriedRow& row);
   Result<Tensor> from_raw(const schema::TensorProto& proto, DType dtype, std::vector<std::int64_t> sizes, Bytes raw);
 
@@ -53,8 +45,9 @@ class Source {
   std::string directory_;
   schema::ModelProto model_;
   std::map<std::string, Bytes> files_;
-  StringTable strings_;
+  std::shared_ptr<StringTable> strings_ = std::make_shared<StringTable>();  // all of them from the beginning
   std::unordered_map<const schema::TensorProto*, Tensor> copies_;
+  std::map<std::string, Tensor, std::less<>> replaced_;
 };
 
 }  // namespace tilewright::onnx

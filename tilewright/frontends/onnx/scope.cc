@@ -6,11 +6,11 @@ namespace {
 // A constant of at least this size is a weight: packed once, not stored in the graph.
 constexpr std::int64_t kWeightBytes = 1024;
 
-bool is_large(const Tensor& tensor) {
-  return tensor.bytes() >= kWeightBytes;
-}
-
 }  // namespace
+
+bool is_weight(const Tensor& constant) {
+  return constant.bytes() >= kWeightBytes;
+}
 
 ValueRef NameScope::find(std::string_view name) const {
   for (const NameScope* scope = this; scope != nullptr; scope = scope->outer) {
@@ -47,7 +47,7 @@ Result<ValueId> GraphScope::place(const ValueRef& value) {
 }
 
 Result<ValueId> GraphScope::place_constant(const ValueRef& value) {
-  if (!is_large(*value->constant)) {
+  if (!is_weight(*value->constant)) {
     TW_ASSIGN(const std::vector<ValueId> results,
               builder_.op(Op::kConstant, {}, {{"value", *value->constant}}, {}, value->label));
     return results.front();

@@ -15,6 +15,9 @@
 
 namespace tilewright::onnx {
 
+// Whether a constant of the model is a weight of the graph, and no constant in it.
+bool is_weight(const Tensor& constant);
+
 class GraphScope {
  public:
   GraphScope(Graph& graph, GraphScope* outer) : builder_(graph), outer_(outer) {}
@@ -33,6 +36,10 @@ class GraphScope {
   void set_carried(ValueId value, Carried carried) {
     if (carried != Carried::kNone) carried_[value] = carried;
   }
+  const GraphScope* outer() const { return outer_; }
+  // Of the body of a loop: the number of the trip, i64.
+  const ValueRef& trip() const { return trip_; }
+  void set_trip(ValueRef trip) { trip_ = std::move(trip); }
   // Values of the weight inputs that constants became; of the outermost graph.
   std::map<std::string, Tensor>& weights() { return outer_ == nullptr ? weights_ : outer_->weights(); }
 
@@ -47,6 +54,7 @@ class GraphScope {
   std::unordered_map<ValueRef, ValueId> locals_;
   std::unordered_map<ValueId, Carried> carried_;
   std::map<std::string, Tensor> weights_;
+  ValueRef trip_;
 };
 
 struct NameScope {

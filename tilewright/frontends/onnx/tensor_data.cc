@@ -90,7 +90,7 @@ Result<Tensor> Source::carried_tensor(const schema::TensorProto& proto, const Ca
     if (std::ssize(proto.string_data) != count) return wrong(proto.string_data.size());
     Tensor out(row.dtype, proto.dims);
     for (std::size_t i = 0; i < proto.string_data.size(); ++i) {
-      out.data_as<std::int64_t>()[i] = strings_.number_of(proto.string_data[i]);
+      out.data_as<std::int64_t>()[i] = strings_->number_of(proto.string_data[i]);
     }
     return out;
   }

@@ -1,4 +1,4 @@
-// Operators of ai.onnx.ml on numbers. What they do to strings is not here: the graph has no strings.
+// Operators of ai.onnx.ml on numbers, and on the numbers of strings.
 #include "tilewright/frontends/onnx/operators.h"
 
 namespace tilewright::onnx {
@@ -15,21 +15,44 @@ Maybe as_float(OnnxNode& n) {
   return n.cast(n.input(0), type.dtype == DType::kF64 ? DType::kF64 : DType::kF32);
 }
 
-// Keys or values of a label encoder: an attribute of i64s or floats, or a tensor.
-Result<Tensor> labels(const OnnxNode& n, std::string_view side) {
+struct Labels {
+  Tensor values;
+  Carried carried = Carried::kNone;
+};
+
+// Keys or values of a label encoder: an attribute of i64s, floats or strings, or a tensor.
+Result<Labels> labels(const OnnxNode& n, std::string_view side) {
   const std::string stem(side);
   if (const auto integers = n.integers_of(stem + "_int64s")) {
-    return Tensor::from<std::int64_t>({std::ssize(*integers)}, std::span<const std::int64_t>(*integers));
+    return Labels{Tensor::from<std::int64_t>({std::ssize(*integers)}, std::span<const std::int64_t>(*integers))};
   }
   if (const auto reals = n.reals_of(stem + "_floats")) {
     const std::vector<float> narrow(reals->begin(), reals->end());
-    return Tensor::from<float>({std::ssize(narrow)}, std::span<const float>(narrow));
+    return Labels{Tensor::from<float>({std::ssize(narrow)}, std::span<const float>(narrow))};
   }
-  if (n.has_attribute(stem + "_tensor")) return n.tensor(stem + "_tensor");
-  return fail(ErrorKind::kUnsupported, "{} of strings", stem);
+  if (n.has_attribute(stem + "_tensor")) {
+    TW_ASSIGN(Tensor values, n.tensor(stem + "_tensor"));
+    TW_ASSIGN(const ElemType elem, n.elem_of_tensor(stem + "_tensor"));
+    return Labels{std::move(values), elem.carried};
+  }
+  Ints numbers;
+  for (const std::string_view text : n.texts_of(stem + "_strings")) numbers.push_back(n.number_of(text));
+  return Labels{Tensor::from<std::int64_t>({std::ssize(numbers)}, std::span<const std::int64_t>(numbers)),
+                Carried::kString};
 }
 
-Maybe default_label(OnnxNode& n, DType dtype) {
+Maybe label_table(OnnxNode& n, const Labels& labels) {
+  const Maybe table = n.constant_tensor(labels.values);
+  if (table.ok()) n.scope().set_carried(*table, labels.carried);
+  return table;
+}
+
+Maybe default_label(OnnxNode& n, DType dtype, Carried carried) {
+  if (carried == Carried::kString) {
+    const bool given = n.has_attribute("default_string");
+    const std::int64_t number = given ? n.number_of(n.text("default_string", "")) : n.number_of("_Unused");
+    return label_table(n, {Tensor::scalar(number), carried});
+  }
   if (n.has_attribute("default_tensor")) {
     TW_ASSIGN(Tensor value, n.tensor("default_tensor"));
     return n.cast(n.reshape(n.constant_tensor(std::move(value)), {}), dtype);
@@ -90,15 +113,16 @@ Maybe import_linear_regressor(OnnxNode& n) {
 
 // The value beside the key that equals x, or the default.
 Maybe import_label_encoder(OnnxNode& n) {
-  TW_ASSIGN(const Tensor keys, labels(n, "keys"));
-  TW_ASSIGN(const Tensor values, labels(n, "values"));
+  TW_ASSIGN(const Labels keys, labels(n, "keys"));
+  TW_ASSIGN(const Labels values, labels(n, "values"));
   TW_ASSIGN(const TensorType x, n.type(0));
-  if (keys.dtype() != x.dtype || keys.count() != values.count()) {
-    return fail(ErrorKind::kInvalidArgument, "{} keys of {} and {} values for {}", keys.count(), keys.dtype(),
-                values.count(), x);
+  TW_ASSIGN(const ElemType elem, n.elem_of_input(0));
+  if (keys.values.dtype() != x.dtype || keys.carried != elem.carried || keys.values.count() != values.values.count()) {
+    return fail(ErrorKind::kInvalidArgument, "{} keys of {} and {} values for {}", keys.values.count(),
+                keys.values.dtype(), values.values.count(), x);
   }
   const auto last = std::ssize(x.shape);
-  const Maybe column = n.unsqueeze(n.input(0), {last}), table = n.constant_tensor(keys);
+  const Maybe column = n.unsqueeze(n.input(0), {last}), table = label_table(n, keys);
   Maybe hit = n.op(Op::kEq, {column, table});
   if (is_float(x.dtype)) {  // nan finds the key nan
     hit = n.op(Op::kBitOr, {hit, n.op(Op::kBitAnd, {n.op(Op::kIsNan, {column}), n.op(Op::kIsNan, {table})})});
@@ -106,8 +130,8 @@ Maybe import_label_encoder(OnnxNode& n) {
   const Maybe numbers = n.cast(hit, DType::kI32);
   const Maybe place = n.op(Op::kArgMax, {numbers}, {{"axis", last}});
   const Maybe found = n.reduce(Op::kReduceAny, hit, {last}, false);
-  const Maybe value = n.op(Op::kGather, {n.constant_tensor(values), place}, {{"axis", std::int64_t{0}}});
-  return n.op(Op::kSelect, {found, value, default_label(n, values.dtype())});
+  const Maybe value = n.op(Op::kGather, {label_table(n, values), place}, {{"axis", std::int64_t{0}}});
+  return n.op(Op::kSelect, {found, value, default_label(n, values.values.dtype(), values.carried)});
 }
 
 }  // namespace tilewright::onnx

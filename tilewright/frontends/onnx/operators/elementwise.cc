@@ -138,24 +138,4 @@ Result<Results> import_identity(OnnxNode& n) {
   return Results{std::move(value)};
 }
 
-// A trained model drops nothing: x, and a mask of ones.
-Result<Results> import_dropout(OnnxNode& n) {
-  TW_ASSIGN(const TensorType type, n.type(0));
-  if (n.has(2)) {
-    const HostTensor* training = n.known(2);
-    const bool off = training != nullptr && training->elements.size() == 1 && training->elements[0].constant() == 0;
-    const HostTensor* ratio = n.known(1);
-    const bool nothing = ratio != nullptr && ratio->elements.size() == 1 && ratio->elements[0].real_constant() == 0.0;
-    if (!off && !nothing) return fail(ErrorKind::kUnsupported, "dropout of a model in training");
-  }
-  TW_ASSIGN(ValueRef x, n.value(0));
-  Results out{std::move(x)};
-  if (n.wants(1)) {
-    const DType mask = n.version() >= 10 ? DType::kBool : type.dtype;
-    TW_ASSIGN(ValueRef ones, n.result(n.expand(n.cast(n.number(DType::kI64, Dim(1)), mask), type.shape)));
-    out.push_back(std::move(ones));
-  }
-  return out;
-}
-
 }  // namespace tilewright::onnx

@@ -1,5 +1,6 @@
-// Loop and Scan. A loop stays a loop, except one that carries sequences, which is unrolled if it makes a known number
-// of trips: a sequence is a list that exists only while the model is imported.
+// Loop and Scan. A loop stays a loop, except one that carries sequences (lists that exist only while the model is
+// imported), a state of changing rank, or a body whose structure depends on a value of the trip: that is unrolled, and
+// the model depends on the number of its trips.
 #include "tilewright/frontends/onnx/loop.h"
 
 #include <algorithm>
@@ -15,43 +16,72 @@ bool is_sequence(const ValueRef& value) {
   return value != nullptr && value->kind != OnnxValue::Kind::kTensor;
 }
 
-std::optional<std::int64_t> constant_of(const ValueRef& value) {
-  const HostTensor* known = value == nullptr ? nullptr : host(*value);
-  if (known == nullptr || known->elements.size() != 1) return std::nullopt;
-  return known->elements[0].constant();
+// The only element of a value, which is asked for where it is not known.
+Result<std::int64_t> number_of(OnnxNode& n, const ValueRef& value, std::string_view name) {
+  TW_TRY(n.learn(value, name));
+  const HostTensor* known = host(*value);
+  if (known->elements.size() != 1 || !known->elements[0].constant()) {
+    return fail(ErrorKind::kShapeMismatch, "{} must be one integer", name);
+  }
+  return *known->elements[0].constant();
 }
 
-// Trips one after the other; the condition of each must be known.
+// Rows side by side along a new axis 0. Of no row at all, only the type is known, from a trip that is never made.
+Result<ValueRef> stacked(OnnxNode& n, const Results& rows, const TensorType* type) {
+  if (rows.empty()) {
+    Shape shape = type->shape;
+    shape.insert(shape.begin(), Dim(0));
+    return n.result(n.expand(n.cast(n.number(DType::kI64, Dim(0)), type->dtype), std::move(shape)));
+  }
+  std::vector<ValueId> parts;
+  for (const ValueRef& row : rows) {
+    TW_ASSIGN(const ValueId value, n.unsqueeze(n.local(row), {0}));
+    parts.push_back(value);
+  }
+  return n.result(n.op(Op::kConcat, parts, {{"axis", std::int64_t{0}}}));
+}
+
+Result<Results> one_trip(OnnxNode& n, std::int64_t trip, const Results& states, std::size_t num_rows) {
+  std::vector<ValueRef> inputs{host_value({DType::kI64, {}, {Dim(trip)}}), host_value({DType::kBool, {}, {Dim(1)}})};
+  inputs.insert(inputs.end(), states.begin(), states.end());
+  TW_ASSIGN(Results results, n.inline_subgraph("body", std::move(inputs)));
+  if (results.size() != 1 + states.size() + num_rows) {
+    return fail(ErrorKind::kInvalidArgument, "the body gives {} results", results.size());
+  }
+  return results;
+}
+
+// Trips one after the other. Whether there is a further one is asked where it is not known.
 Result<Results> unroll(OnnxNode& n, const ValueRef& limit, ValueRef go_on, Results states, std::size_t num_rows) {
   std::vector<Results> rows(num_rows);
-  const std::optional<std::int64_t> most = limit == nullptr ? kMaxUnrolled + 1 : constant_of(limit);
-  if (!most)
-    return fail(ErrorKind::kUnsupported, "a loop that carries sequences makes a number of trips that is not known");
-  for (std::int64_t trip = 0; trip < *most; ++trip) {
-    const std::optional<std::int64_t> go = go_on == nullptr ? 1 : constant_of(go_on);
-    if (!go || trip > kMaxUnrolled) {
-      return fail(ErrorKind::kUnsupported, "a loop that carries sequences makes a number of trips that is not known");
+  std::int64_t most = INT64_MAX;
+  if (limit != nullptr) {
+    TW_ASSIGN(most, number_of(n, limit, "the number of trips"));
+  }
+  std::int64_t trip = 0;
+  for (; trip < most; ++trip) {
+    std::int64_t go = 1;
+    if (go_on != nullptr) {
+      TW_ASSIGN(go, number_of(n, go_on, "the condition of the loop"));
     }
-    if (*go == 0) break;
-    std::vector<ValueRef> inputs{host_value({DType::kI64, {}, {Dim(trip)}}), host_value({DType::kBool, {}, {Dim(1)}})};
-    inputs.insert(inputs.end(), states.begin(), states.end());
-    TW_ASSIGN(const Results results, n.inline_subgraph("body", std::move(inputs)));
-    if (results.size() != 1 + states.size() + num_rows) {
-      return fail(ErrorKind::kInvalidArgument, "the body gives {} results", results.size());
+    if (go == 0) break;
+    if (trip == kMaxUnrolled) {
+      return fail(ErrorKind::kUnsupported, "a loop that must be unrolled makes more than {} trips", kMaxUnrolled);
     }
+    TW_ASSIGN(const Results results, one_trip(n, trip, states, num_rows));
     go_on = results[0];
     std::copy_n(results.begin() + 1, states.size(), states.begin());
     for (std::size_t i = 0; i < num_rows; ++i) rows[i].push_back(results[1 + states.size() + i]);
   }
-  for (const Results& row : rows) {
-    std::vector<ValueId> parts;
-    for (const ValueRef& part : row) {
-      TW_ASSIGN(const ValueId value, n.unsqueeze(n.local(part), {0}));
-      parts.push_back(value);
-    }
-    if (parts.empty()) return fail(ErrorKind::kUnsupported, "rows of a loop that makes no trip");
-    TW_ASSIGN(ValueRef stacked, n.result(n.op(Op::kConcat, parts, {{"axis", std::int64_t{0}}})));
-    states.push_back(std::move(stacked));
+  Results never(1 + states.size() + num_rows);
+  if (trip == 0 && num_rows > 0) {
+    TW_ASSIGN(never, one_trip(n, 0, states, num_rows));
+  }
+  const std::size_t num_states = states.size();
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const ValueRef& type = never[1 + num_states + i];
+    TW_ASSIGN(ValueRef whole, stacked(n, rows[i], type == nullptr ? nullptr : &type->type));
+    states.push_back(std::move(whole));
   }
   return states;
 }
@@ -113,9 +143,10 @@ Result<Results> import_loop(OnnxNode& n) {
   spec.first = n.inputs()[1];
   spec.states.assign(n.inputs().begin() + 2, n.inputs().end());
   const std::size_t num_rows = body->output.size() - 1 - spec.states.size();
-  if (std::any_of(spec.states.begin(), spec.states.end(), is_sequence)) {
-    return unroll(n, n.inputs()[0], spec.first, spec.states, num_rows);
-  }
+  const auto unrolled = [&] {
+    return unroll(n, n.has(0) ? n.inputs()[0] : nullptr, spec.first, spec.states, num_rows);
+  };
+  if (std::any_of(spec.states.begin(), spec.states.end(), is_sequence)) return unrolled();
   if (n.has(0)) {
     TW_ASSIGN(spec.trips, n.scalar(0));
   }
@@ -126,8 +157,12 @@ Result<Results> import_loop(OnnxNode& n) {
     const auto rows = results.begin() + 1 + static_cast<std::ptrdiff_t>(states.size());
     return Trip{results[0], Results(results.begin() + 1, rows), Results(rows, results.end())};
   };
-  TW_ASSIGN(LoopResult result, build_loop(n, spec));
-  return joined(std::move(result));
+  auto result = build_loop(n, spec);
+  if (result.ok()) return joined(std::move(*result));
+  // A state that changes its rank, or a question inside of the body: what the loop cannot do, its trips can.
+  if (result.error().kind != ErrorKind::kUnsupported || n.asks() || n.lacks_operator())
+    return std::move(result).error();
+  return unrolled();
 }
 
 Result<Results> import_scan(OnnxNode& n) {

@@ -1,22 +1,13 @@
-// Random numbers. A node draws the same numbers at every call: from its seed, or from one made of its place in the
-// graph.
-#include <bit>
-
+// Random numbers. A node draws other numbers at every call and in every trip of a loop (OnnxNode::random_key). With a
+// seed, the numbers of the first call, of the second and so on are the same in every session.
 #include "tilewright/frontends/onnx/operators.h"
 
 namespace tilewright::onnx {
 namespace {
 
-Maybe key(OnnxNode& n) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(n.real("seed", 0)));
-  const std::int64_t seed =
-      n.has_attribute("seed") ? static_cast<std::int64_t>(bits) : std::ssize(n.scope().graph().order());
-  const std::int64_t words[] = {seed, 0};
-  return n.constant_tensor(Tensor::from<std::int64_t>({2}, words));
-}
-
 Maybe draw(OnnxNode& n, DType dtype, const Shape& shape, std::string distribution) {
-  return n.op(Op::kRandom, {key(n)}, {{"dtype", dtype}, {"shape", shape}, {"distribution", std::move(distribution)}});
+  return n.op(Op::kRandom, {n.random_key()},
+              {{"dtype", dtype}, {"shape", shape}, {"distribution", std::move(distribution)}});
 }
 
 }  // namespace
@@ -70,6 +61,38 @@ Maybe import_multinomial(OnnxNode& n) {
   const Maybe passed = n.cast(n.op(Op::kLe, {n.unsqueeze(sums, {1}), n.unsqueeze(drawn, {2})}), DType::kI64);
   const Maybe place = n.reduce(Op::kReduceSum, passed, {2}, false);
   return n.cast(n.op(Op::kMin, {place, n.number(DType::kI64, type.shape[1] - 1)}), dtype);
+}
+
+// In training, elements are dropped with the probability `ratio` and the others scaled up to keep the mean; else
+// nothing is. Whether it trains decides what is built.
+Result<Results> import_dropout(OnnxNode& n) {
+  TW_ASSIGN(const TensorType type, n.type(0));
+  const DType mask_dtype = n.version() >= 10 ? DType::kBool : type.dtype;
+  bool training = false;
+  if (n.has(2)) {
+    TW_ASSIGN(const Ints given, n.constant_integers(2));
+    training = given.size() == 1 && given[0] != 0;
+  }
+  const HostTensor* known_ratio = n.known(1);
+  const bool none_dropped =
+      known_ratio != nullptr && known_ratio->elements.size() == 1 && known_ratio->elements[0].real_constant() == 0.0;
+  if (!training || none_dropped) {
+    TW_ASSIGN(ValueRef x, n.value(0));
+    Results out{std::move(x)};
+    if (n.wants(1)) {
+      TW_ASSIGN(ValueRef ones, n.result(n.expand(n.cast(n.number(DType::kI64, Dim(1)), mask_dtype), type.shape)));
+      out.push_back(std::move(ones));
+    }
+    return out;
+  }
+  const DType wide = type.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  const Maybe ratio = n.has(1) ? n.reshape(n.cast(n.input(1), wide), {}) : n.number(wide, Dim::real(0.5));
+  const Maybe kept = n.op(Op::kGe, {draw(n, wide, type.shape, "uniform"), ratio});
+  const Maybe scale =
+      n.op(Op::kDiv, {n.number(wide, Dim::real(1.0)), n.op(Op::kSub, {n.number(wide, Dim::real(1.0)), ratio})});
+  const Maybe x = n.cast(n.input(0), wide);
+  const Maybe out = n.op(Op::kSelect, {kept, n.op(Op::kMul, {x, scale}), n.number(wide, Dim::real(0.0))});
+  return n.results({n.cast(out, type.dtype), n.cast(kept, mask_dtype)});
 }
 
 }  // namespace tilewright::onnx

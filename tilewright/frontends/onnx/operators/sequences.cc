@@ -31,19 +31,16 @@ Result<Dims> part_sizes(OnnxNode& n, Dim size) {
     TW_ASSIGN(const TensorType split, n.type(1));
     TW_ASSIGN(const Dims given, n.integers(1));
     if (!split.shape.empty()) return given;
-    const auto total = size.constant(), step = given.front().constant();
-    if (!total || !step || *step < 1) {
-      return fail(ErrorKind::kUnsupported, "an axis of {} split by {}: how many parts is not known", size,
-                  given.front());
-    }
+    TW_ASSIGN(const std::int64_t total, n.number_of_size(size));
+    TW_ASSIGN(const std::int64_t step, n.number_of_size(given.front()));
+    if (step < 1) return fail(ErrorKind::kInvalidArgument, "an axis of {} split by {}", total, step);
     Dims out;
-    for (std::int64_t at = 0; at < *total; at += *step) out.push_back(Dim(std::min(*step, *total - at)));
+    for (std::int64_t at = 0; at < total; at += step) out.push_back(Dim(std::min(step, total - at)));
     return out;
   }
-  const auto total = size.constant();
-  if (!total || *total > kMaxHostElements)
-    return fail(ErrorKind::kUnsupported, "an axis of {} split in single positions", size);
-  return Dims(static_cast<std::size_t>(*total), Dim(1));
+  TW_ASSIGN(const std::int64_t total, n.number_of_size(size));
+  if (total > kMaxHostElements) return fail(ErrorKind::kUnsupported, "an axis of {} split in single positions", total);
+  return Dims(static_cast<std::size_t>(total), Dim(1));
 }
 
 }  // namespace
