@@ -28,6 +28,7 @@ void bind_tensors(nb::module_& module);
 void bind_graphs(nb::module_& module);
 void bind_border(nb::module_& module);
 void bind_segments(nb::module_& module);
+void bind_streams(nb::module_& module);
 void bind_sessions(nb::module_& module);
 
 }  // namespace tilewright::python

@@ -13,5 +13,6 @@ NB_MODULE(_core, module) {
   tilewright::python::bind_graphs(module);
   tilewright::python::bind_border(module);
   tilewright::python::bind_segments(module);
+  tilewright::python::bind_streams(module);
   tilewright::python::bind_sessions(module);
 }

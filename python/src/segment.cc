@@ -1,85 +1,67 @@
-// Segment: a compiled piece of a stream of eager operations. Inputs are tensors of torch, results go to memory that the
-// caller already holds. Calls are re-entrant; the interpreter lock is released while the graph runs.
+// Segment: compiling and running.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+
+#include "src/segment.h"
 
 #include "src/convert.h"
 #include "src/errors.h"
 #include "src/explain_session.h"
-#include "src/graph_binding.h"
-#include "src/torch_tensor.h"
-#include "tilewright/runtime/session.h"
 
 namespace tilewright::python {
 using namespace nb::literals;
 namespace {
 
 struct GivenMemory final : runtime::OutputSink {
-  std::vector<std::byte*> pointers;
+  std::span<std::byte* const> pointers;
   Result<std::byte*> allocate(std::size_t output, DType, std::span<const std::int64_t>,
                               std::span<const std::int64_t>) override {
     return pointers[output];
   }
 };
 
-class Segment {
- public:
-  Segment(const PyGraph& graph, nb::list output_strides) : graph_(graph.graph) {
-    runtime::SessionOptions options;
-    for (nb::handle strides : output_strides) options.output_strides.push_back(to_dims(strides));
-    session_ = unwrap(runtime::Session::compile(graph_->clone(), options));
-  }
+}  // namespace
 
-  void run(nb::list inputs, nb::list addresses, nb::list numbers);
-  nb::dict explain() { return explain_session(*session_, last_inputs_, last_scalars_); }
-  std::string plan() const { return print(*session_->plan().graph); }
-  void trim() { session_->trim(); }
+Segment::Segment(const PyGraph& graph, nb::list output_strides) : graph_(graph.graph) {
+  runtime::SessionOptions options;
+  for (nb::handle strides : output_strides) options.output_strides.push_back(to_dims(strides));
+  session_ = unwrap(runtime::Session::compile(graph_->clone(), options));
+}
 
- private:
-  std::shared_ptr<Graph> graph_;
-  std::unique_ptr<runtime::Session> session_;
-  // Of the last run, for explain(); guarded by the interpreter lock.
-  std::vector<runtime::TensorArg> last_inputs_;
-  std::vector<DimValue> last_scalars_;
-};
-
-void Segment::run(nb::list inputs, nb::list addresses, nb::list numbers) {
-  std::vector<runtime::TensorArg> args;
-  args.reserve(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    args.push_back(read_argument(inputs[i], graph_->type(graph_->inputs()[i]).dtype));
-  }
-  GivenMemory memory;
-  for (nb::handle address : addresses)
-    memory.pointers.push_back(static_cast<std::byte*>(PyLong_AsVoidPtr(address.ptr())));
+void Segment::run(std::vector<runtime::TensorArg> inputs, std::span<std::byte* const> outputs,
+                  std::span<const double> reals, std::span<const std::int64_t> integers) {
   std::vector<DimValue> scalars;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
+  std::size_t real = 0, integer = 0;
+  for (const Dim symbol : graph_->scalar_inputs()) {
     DimValue value{};
-    if (graph_->scalar_inputs()[i].is_float()) {
-      value.real = nb::cast<double>(numbers[i]);
+    if (symbol.is_float()) {
+      value.real = reals[real++];
     } else {
-      value.integer = nb::cast<std::int64_t>(numbers[i]);
+      value.integer = integers[integer++];
     }
     scalars.push_back(value);
   }
+  GivenMemory memory;
+  memory.pointers = outputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].dtype = graph_->type(graph_->inputs()[i]).dtype;
   Status status;
   {
     nb::gil_scoped_release release;
-    status = session_->run(args, scalars, memory);
+    status = session_->run(inputs, scalars, memory);
   }
   unwrap(std::move(status));
-  last_inputs_ = std::move(args);
+  last_inputs_ = std::move(inputs);
   last_scalars_ = std::move(scalars);
 }
 
-}  // namespace
+nb::dict Segment::explain() {
+  return explain_session(*session_, last_inputs_, last_scalars_);
+}
 
 void bind_segments(nb::module_& module) {
   nb::class_<Segment>(module, "Segment", "A compiled piece of a stream of eager operations.")
       .def(nb::init<const PyGraph&, nb::list>(), "graph"_a, "output_strides"_a,
            "Compiles a graph whose outputs have these strides, in elements.")
-      .def("run", &Segment::run, "inputs"_a, "addresses"_a, "scalars"_a = nb::list(),
-           "Reads the input tensors and writes each output to the memory at its address.")
       .def("explain", &Segment::explain, "Kernels, refused merges, passes; bytes moved at the sizes of the last run.")
       .def("trim", &Segment::trim)
       .def_prop_ro("plan", &Segment::plan, "The optimised graph, as text.");

@@ -238,11 +238,6 @@ class Segment:
     def __init__(self, graph: Graph, output_strides: list) -> None:
         """Compiles a graph whose outputs have these strides, in elements."""
 
-    def run(self, inputs: list, addresses: list, scalars: list = []) -> None:
-        """
-        Reads the input tensors and writes each output to the memory at its address.
-        """
-
     def explain(self) -> dict:
         """
         Kernels, refused merges, passes; bytes moved at the sizes of the last run.
@@ -253,6 +248,104 @@ class Segment:
     @property
     def plan(self) -> str:
         """The optimised graph, as text."""
+
+def setup_streams(objects: dict, dtypes: list, itemsizes: Sequence[int], is_float: Sequence[int], constants: list) -> None: ...
+
+def set_stream_op(func: object, kind: int, names_floats: bool, written: Sequence[int], out_names: list) -> None: ...
+
+class StreamSegment:
+    """Recorded ops, and what storages hold in terms of their values."""
+
+    def __init__(self) -> None: ...
+
+    def read(self, tensor: object) -> int:
+        """
+        The value that a tensor holds; -1: the segment must run first, -2: it cannot be recorded.
+        """
+
+    def add_op(self, template: int, refs: Sequence[int], ints: Sequence[int], floats: Sequence[float], results: list) -> int:
+        """Returns the first of its results."""
+
+    def add_own(self, tensor: object, value: int) -> None: ...
+
+    def can_write(self, tensor: object) -> bool: ...
+
+    def write(self, tensor: object, value: int) -> None: ...
+
+    def add_view(self, storage: int, template: int, ints: Sequence[int], results: list, index: int, view: object, parent: object) -> None: ...
+
+    def is_involved(self, storage: int) -> bool: ...
+
+    def is_pending(self, storage: int) -> bool: ...
+
+    @property
+    def is_empty(self) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+    def close(self) -> None:
+        """Ends recording: finds what is live."""
+
+    def key(self, symbolic: bool, default_dtype: int) -> bytes: ...
+
+    @property
+    def names(self) -> list[int]: ...
+
+    @property
+    def named_floats(self) -> list[float]: ...
+
+    @property
+    def num_own(self) -> int: ...
+
+    @property
+    def num_outputs(self) -> int: ...
+
+    @property
+    def writes(self) -> list[tuple[int, int]]:
+        """(input number, value) of what goes to memory from outside."""
+
+    @property
+    def outputs(self) -> list: ...
+
+    @property
+    def inputs(self) -> list: ...
+
+    @property
+    def ops(self) -> list:
+        """(template, refs, ints, floats, first result, results, which are None)"""
+
+    @property
+    def values(self) -> list: ...
+
+    def run(self, compiled: Segment, scalar_names: Sequence[int]) -> None: ...
+
+class Stream:
+    """The recorder of one thread."""
+
+    def __init__(self, slow: object | None, max_ops: int) -> None: ...
+
+    def dispatch(self, mode: object, func: object, types: object, args: tuple, kwargs: object | None = None) -> object:
+        """What torch calls for each op."""
+
+    def learn(self, func: object, args: tuple, kwargs: object, template: int, ints: Sequence[int], results: list, single: bool, as_list: bool) -> None: ...
+
+    def take(self) -> StreamSegment:
+        """The recorded segment; a new one begins."""
+
+    @property
+    def segment(self) -> StreamSegment: ...
+
+    @property
+    def busy(self) -> bool:
+        """Another call runs what was recorded."""
+
+    @busy.setter
+    def busy(self, arg: bool, /) -> None: ...
+
+    def count_recorded(self) -> None: ...
+
+    @property
+    def num_recorded(self) -> int: ...
 
 def counters() -> dict:
     """

@@ -23,7 +23,8 @@ from ..torch_backend.registry import CannotLower, find_lowering
 from .layouts import dense_order
 from .metadata import ResultLayout
 from .naming import Naming, rebuilt, symint_positions
-from .segment import Op, Ref, Segment
+from .refs import Ref
+from .segment import Op, Segment
 
 REFUSALS = (
     CannotLower,
@@ -80,23 +81,23 @@ class SegmentBuilder:
             step = step * shape[axis]
         return tuple(steps)
 
-    def build(self, stored: Sequence[int], writes: Sequence[tuple[int, int]], key: Any) -> _core.Segment:
-        """The compiled segment: `stored` values are its outputs, in order; writes go to inputs."""
+    def build(self, keys: Any) -> _core.Segment:
+        """The compiled segment. `keys`: what Naming.op made of each op."""
         c = self.lowering
-        for number, (_, value) in enumerate(self.segment.inputs):
+        for number, value in enumerate(self.segment.inputs):
             self.add_input(number, value)
         self.add_symbols()
-        for op, op_key in zip(self.segment.ops, key, strict=True):
-            self.add_op(op, op_key, stored)
-        outputs = [self.value(value) for value in stored]
-        for number, value in writes:
-            target, source = self.value(self.segment.inputs[number][1]), self.value(value)
+        for op, op_key in zip(self.segment.ops, keys, strict=True):
+            self.add_op(op, op_key)
+        outputs = [self.value(value) for value, _ in self.segment.outputs]
+        for number, value in self.segment.writes:
+            target, source = self.value(self.segment.inputs[number]), self.value(value)
             c.graph.op("assign", [target.id, c.expand(source, target.shape).id], {}, [], "")
         c.graph.set_outputs([value.id for value in outputs])
         c.graph.verify()
         strides = []
-        for value, output in zip(stored, outputs, strict=True):
-            strides.append(list(self.strides(self.segment.values[value], output.shape)))
+        for (_, (_, sizes, steps, dtype)), output in zip(self.segment.outputs, outputs, strict=True):
+            strides.append(list(self.strides(ResultLayout(sizes, steps, dtype), output.shape)))
         return _core.Segment(c.graph, strides)
 
     def value(self, number: int) -> Value:
@@ -126,7 +127,7 @@ class SegmentBuilder:
         for symbol in self.float_symbols:
             graph.add_scalar_input(symbol)
 
-    def add_op(self, op: Op, key: Any, stored: Sequence[int]) -> None:
+    def add_op(self, op: Op, key: Any) -> None:
         _, arg_keys, option_keys, _ = key
 
         def fill(item: Any, own: Any) -> Any:
@@ -159,9 +160,8 @@ class SegmentBuilder:
     @functools.cached_property
     def used(self) -> set[int]:
         """Values that something reads."""
-        return {*self.stored, *(value for op in self.segment.ops for value in op.reads())}
-
-    stored: Sequence[int] = ()
+        stored = [value for value, _ in self.segment.outputs] + [value for _, value in self.segment.writes]
+        return {*stored, *(value for op in self.segment.ops for value in op.reads())}
 
     def lower(self, node: Node, op: Op) -> None:
         if find_lowering(op.overload) is not None:

@@ -64,6 +64,7 @@ class OpFacts:
     tensor_positions: tuple[int, ...] = ()
     takes_tensors_plainly: bool = False  # one result, tensors only by position and not in lists
     stores_numbers: bool = False  # a number that does not fit the dtype is an error
+    is_learnt: bool = True  # a call of known layouts may be recorded without a look at it
     is_true_division: bool = False  # unless rounded
 
 
@@ -90,6 +91,7 @@ def facts_of(overload: Any) -> OpFacts:
         tensor_positions=tuple(at for at, a in enumerate(schema.arguments) if "Tensor" in str(a.type)),
         takes_tensors_plainly=_is_plain(schema),
         stores_numbers=name.rstrip("_") in _STORES,
+        is_learnt=not name.startswith("aten::_scaled_dot"),
         is_true_division=name.rstrip("_") in ("aten::div", "aten::divide"),
         hidden_writes=name in _UNDECLARED_WRITES or overload.namespace != "aten",
     )

@@ -6,7 +6,10 @@ from typing import Any
 
 import torch
 
+from ..torch_backend.dtypes import TO_LIBRARY
+
 Layout = tuple[int, tuple[int, ...], tuple[int, ...], torch.dtype]
+DTYPES = list(TO_LIBRARY)  # by their numbers in the recorder
 _untyped_storage = torch._C.TensorBase.untyped_storage  # torch.Tensor's own may be watched for host reads
 
 

@@ -26,6 +26,9 @@ class ResultLayout:
     strides: tuple[int, ...]
     dtype: torch.dtype
 
+    def as_layout(self) -> tuple[int, tuple[int, ...], tuple[int, ...], torch.dtype]:
+        return (0, self.sizes, self.strides, self.dtype)
+
 
 @dataclass(frozen=True)
 class Metadata:

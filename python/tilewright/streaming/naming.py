@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from .segment import Op, Ref, Segment
+from .refs import Ref
+
+if TYPE_CHECKING:
+    from .segment import Op, Segment
+
 
 NamedFloat = tuple[str, int]
 _MAX_NAMED = 2**31 - 1

@@ -1,28 +1,37 @@
 """The recorder: sees every ATen call of its thread below autograd, records it or lets torch run it.
 
-Results are real tensors whose memory is written when the segment runs, so views, autograd, storage identity and whatever
-outlives the context are torch's own. One recorder per thread; a lock lets other threads ask it to run what it holds.
+Calls whose like was met before are recorded by _core.Stream; what is here is the slow way: it finds out what a call does, runs
+segments where they must run, and teaches the stream. Results are real tensors whose memory is written when the segment runs. One
+recorder per thread; a lock lets other threads ask it to run what it holds.
 """
 
 from __future__ import annotations
 
 import threading
+import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
+from .. import _core
 from .facts import OpFacts, facts_of
-from .layouts import layout_of, overlap, storage_key, writes_once
+from .layouts import DTYPES, layout_of, overlap, storage_key, writes_once
 from .metadata import Metadata, NotRecordable, ResultLayout, metadata_of
+from .naming import takes_floats
 from .run import can_lower, run_segment
-from .segment import Hazard, Recipe, Ref, Segment
 from .statistics import STATISTICS
+from .templates import read_call
 
 MAX_OPS = 256
 ACTIVE: list[Recorder] = []  # replaced, never changed in place: readers take no lock
 _active_lock = threading.Lock()
+_HAZARD = -1
+
+
+class Hazard(Exception):
+    """What an op needs cannot be said in terms of the recorded values: the segment must run first."""
 
 
 def tensors_in(items: Any) -> Iterator[torch.Tensor]:
@@ -38,9 +47,16 @@ class Recorder(TorchDispatchMode):
 
     def __init__(self, max_ops: int = MAX_OPS) -> None:
         super().__init__()
-        self.segment = Segment()
         self.lock = threading.RLock()
         self.max_ops = max_ops
+        self.stream = _core.Stream(self.slow, max_ops)
+        self.counted = 0
+        # On the instance: torch wraps methods of the class in frames of Python. It checks for a method bound to the mode.
+        self.__torch_dispatch__ = types.MethodType(self.stream.dispatch, self)  # type: ignore[method-assign]
+
+    @property
+    def segment(self) -> _core.StreamSegment:
+        return self.stream.segment
 
     def __enter__(self) -> Recorder:
         global ACTIVE
@@ -57,19 +73,30 @@ class Recorder(TorchDispatchMode):
         finally:
             with _active_lock:
                 ACTIVE = [recorder for recorder in ACTIVE if recorder is not self]
+            self.__dict__.pop("__torch_dispatch__", None)
+            self.stream = _core.Stream(None, 1)  # the old one refers to this recorder
 
     def flush(self, reason: str) -> None:
         """Runs what is recorded. Tensors hold their values afterwards, also if compiling or running it failed."""
         with self.lock:
-            segment, self.segment = self.segment, Segment()
-            if segment.storages:
-                run_segment(segment, reason)
+            if self.stream.segment.is_empty:
+                return
+            self.stream.busy = True
+            try:
+                STATISTICS.recorded += self.stream.num_recorded - self.counted
+                self.counted = self.stream.num_recorded
+                run_segment(self.stream.take(), reason)
+            finally:
+                self.stream.busy = False
 
     # ---- dispatch ---------------------------------------------------------------------------------------------------
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return self.slow(func, kinds, args, kwargs)
+
+    def slow(self, func: Any, kinds: Any, args: Any, kwargs: Any) -> Any:
         kwargs = kwargs or {}
-        facts = facts_of(func)
+        facts = known_facts(func)
         if len(ACTIVE) > 1:
             flush_others(self, args, kwargs)
         with self.lock:
@@ -95,20 +122,20 @@ class Recorder(TorchDispatchMode):
     def on_torch(self, facts: OpFacts, args: Any, kwargs: Any, why: str) -> Any:
         """Runs the op on torch, after what it depends on."""
         STATISTICS.on_torch[facts.name] += 1
-        if self.segment.storages and self.conflicts(facts, args, kwargs):
+        if not self.segment.is_empty and self.conflicts(facts, args, kwargs):
             self.flush("host read" if facts.is_host_read else f"on torch: {facts.name}" + (f" ({why})" if why else ""))
         return facts.overload(*args, **kwargs)
 
     def conflicts(self, facts: OpFacts, args: Any, kwargs: Any) -> bool:
         """True if the op reads what is not in memory yet, or writes what recorded ops have still to read."""
         segment = self.segment
-        if any(segment.is_pending(storage_key(t)) for t in tensors_in((*args, *kwargs.values()))):
+        if any(segment.is_pending(key) for key in storage_keys((*args, *kwargs.values()))):
             return True
         if facts.hidden_writes:
             written: Any = (*args, *kwargs.values())
         else:
             written = [kwargs.get(at) if isinstance(at, str) else args[at] for at in facts.writes]
-        return any(segment.is_involved(storage_key(t)) for t in tensors_in(written))
+        return any(segment.is_involved(key) for key in storage_keys(written))
 
     def view(self, facts: OpFacts, args: Any, kwargs: Any) -> Any:
         """Views are made at once: they are metadata. How they were made is kept for reading them later."""
@@ -117,14 +144,21 @@ class Recorder(TorchDispatchMode):
             return facts.overload(*args, **kwargs)
         parent = layout_of(source)
         result = facts.overload(*args, **kwargs)
-        if "as_strided" in facts.name or not can_lower_view(facts):
+        if "as_strided" in facts.name or not can_lower_view(facts) or parent[3] not in DTYPES:
             return result
         results = [result] if isinstance(result, torch.Tensor) else list(result)
-        rows = tuple(ResultLayout(tuple(t.shape), t.stride(), t.dtype) for t in results)
+        if any(t.dtype not in DTYPES or t.dim() > 8 for t in results):
+            return result
+        rows = [ResultLayout(tuple(t.shape), t.stride(), t.dtype) for t in results]
+        try:
+            call = read_call(facts.overload, args, kwargs, rows, not isinstance(result, torch.Tensor))
+        except NotRecordable:
+            return result
+        layouts = [row.as_layout() for row in rows]
         for index, tensor in enumerate(results):
             if storage_key(tensor) == key:
-                at = None if isinstance(result, torch.Tensor) else index
-                self.segment.add_view(tensor, key, Recipe(facts.overload, tuple(args[1:]), kwargs, parent, at, rows))
+                number = call.template.number
+                self.segment.add_view(key, number, call.ints, layouts, index, layout_of(tensor), parent)
         return result
 
     # ---- recording --------------------------------------------------------------------------------------------------
@@ -133,87 +167,64 @@ class Recorder(TorchDispatchMode):
         refuse_failing(facts, args, kwargs)
         metadata = metadata_of(facts, args, kwargs)
         targets = [kwargs[at] if isinstance(at, str) else args[at] for at in facts.writes]
-        inputs = args
         options = {name: item for name, item in kwargs.items() if name not in facts.writes}
-        computed = self.computed(facts, metadata, targets, inputs, options)
-        if not can_lower(facts, inputs, options, computed, (args, kwargs, metadata)):
+        computed = computed_metadata(facts, metadata, targets, args, options)
+        if not can_lower(facts, args, options, computed, (args, kwargs, metadata)):
             raise NotRecordable("no lowering for these arguments")
-        if any(isinstance(t, torch.Tensor) and t.layout is not torch.strided for t in tensors_in(args)):
-            raise NotRecordable("another layout")
+        call = read_call(facts.functional, args, options, computed.results, computed.as_list)
+        layouts = [None if row is None else row.as_layout() for row in computed.results]
+        if facts.is_learnt and (call.template.names_floats or not takes_floats(facts.functional)):
+            ints = call.ints
+            casts = any(r is not None and t.dtype is not r.dtype for t, r in zip(targets, computed.results, strict=False))
+            if not casts:
+                single, as_list = metadata.single, metadata.as_list
+                self.stream.learn(facts.overload, args, kwargs, call.template.number, ints, layouts, single, as_list)
         if targets:
-            return self.record_write(facts, metadata, targets, inputs, options, computed)
-        ids = self.append(facts, inputs, options, computed)
+            return self.record_write(metadata, targets, args, options, call, computed)
+        first = self.append(call, layouts)
         results: list[torch.Tensor | None] = []
-        for row, value in zip(metadata.results, ids, strict=True):
-            results.append(None if row is None else self.new_tensor(row, value))
+        for number, row in enumerate(metadata.results):
+            results.append(None if row is None else self.new_tensor(row, first + number))
         self.bound_size()
         if metadata.single:
             return results[0]
         return results if metadata.as_list else tuple(results)
 
-    def computed(self, facts: OpFacts, metadata: Metadata, targets: Any, args: Any, kwargs: Any) -> Metadata:
-        """The results of the functional op, before they are stored in the targets."""
-        if not targets:
-            return metadata
-        for target, row in zip(targets, metadata.results, strict=True):
-            if row is None or tuple(target.shape) != row.sizes:
-                raise NotRecordable("an output that changes its size")
-            if not writes_once(layout_of(target)):
-                raise NotRecordable("an output that overlaps itself")
-        computed = metadata_of(facts_of(facts.functional), args, kwargs)
-        for target, row in zip(targets, computed.results, strict=True):
-            if row is None or row.sizes != tuple(target.shape):
-                raise NotRecordable("an output of another shape")
-            if row.dtype is not target.dtype and not facts.is_pointwise:
-                raise NotRecordable("an output of another dtype")
-        return computed
-
-    def append(self, facts: OpFacts, args: Any, kwargs: Any, metadata: Metadata) -> tuple[int | None, ...]:
+    def append(self, call: Any, layouts: Any) -> int:
         for _ in range(2):
             try:
-                refs = tuple(self.to_refs(item) for item in args)
-                options = {name: self.to_refs(item) for name, item in kwargs.items()}
+                refs = [self.read(tensor) for tensor in call.tensors]
                 break
             except Hazard:
                 self.flush("alias hazard")
-        STATISTICS.recorded += 1
-        return self.segment.add_op(facts.functional, refs, options, metadata.results, metadata.as_list)
+        self.stream.count_recorded()
+        return self.segment.add_op(call.template.number, refs, call.ints, call.floats, layouts)
 
-    def to_refs(self, item: Any) -> Any:
-        if isinstance(item, torch.Tensor):
-            return self.segment.read(item)
-        if isinstance(item, (list, tuple)):
-            return [self.to_refs(one) for one in item]
-        return item
+    def read(self, tensor: torch.Tensor) -> int:
+        value = self.segment.read(tensor)
+        if value < 0:
+            raise Hazard if value == _HAZARD else NotRecordable("a tensor of another kind")
+        return value
 
-    def record_write(
-        self, facts: OpFacts, metadata: Metadata, targets: Any, args: Any, kwargs: Any, computed: Metadata
-    ) -> Any:
+    def record_write(self, metadata: Metadata, targets: Any, args: Any, kwargs: Any, call: Any, computed: Metadata) -> Any:
         refuse_overlap(targets, args, kwargs)
-        try:
-            for target in targets:
-                self.segment.check_write(target)
-        except Hazard:
+        if not all(self.segment.can_write(target) for target in targets):
             self.flush("alias hazard")
-        ids = self.append(facts, args, kwargs, computed)
-        try:
-            for target in targets:
-                self.segment.check_write(target)
-        except Hazard:  # the op reads a part of what it writes
-            raise NotRecordable("an output that is part of an input") from None
-        for target, row, value in zip(targets, computed.results, ids, strict=True):
-            assert row is not None and value is not None
-            if row.dtype is not target.dtype:
+        first = self.append(call, [row and row.as_layout() for row in computed.results])
+        if not all(self.segment.can_write(target) for target in targets):  # the op reads a part of what it writes
+            raise NotRecordable("an output that is part of an input")
+        for number, (target, row) in enumerate(zip(targets, computed.results, strict=True)):
+            value = first + number
+            if row is not None and row.dtype is not target.dtype:
                 cast = ResultLayout(row.sizes, row.strides, target.dtype)
                 options = {"dtype": target.dtype}
-                (value,) = self.segment.add_op(torch.ops.aten._to_copy.default, (Ref(value),), options, [cast], False)
-            assert value is not None
+                copy = read_call(torch.ops.aten._to_copy.default, (target,), options, [cast], False)
+                value = self.segment.add_op(copy.template.number, [value], [], [], [cast.as_layout()])
             self.segment.write(target, value)
         self.bound_size()
         return targets[0] if metadata.single else tuple(targets)
 
-    def new_tensor(self, row: ResultLayout, value: int | None) -> torch.Tensor:
-        assert value is not None
+    def new_tensor(self, row: ResultLayout, value: int) -> torch.Tensor:
         tensor = torch.empty_strided(row.sizes, row.strides, dtype=row.dtype)
         self.segment.add_own(tensor, value)
         return tensor
@@ -221,6 +232,43 @@ class Recorder(TorchDispatchMode):
     def bound_size(self) -> None:
         if len(self.segment) >= self.max_ops:
             self.flush("size limit")
+
+
+def known_facts(func: Any) -> OpFacts:
+    """The facts of an op; the stream is told of each once."""
+    facts = facts_of(func)
+    if func not in _told:
+        _told.add(func)
+        kind = {"view": 1, "record": 2}.get(facts.kind, 0)
+        if facts.divides and not facts.is_true_division:
+            kind = 0  # integer divisions need a look at the numbers
+        written = [at for at in facts.writes if isinstance(at, int)]
+        names_floats = kind == 2 and takes_floats(facts.functional) and not facts.stores_numbers
+        _core.set_stream_op(func, kind, names_floats, written, [at for at in facts.writes if isinstance(at, str)])
+    return facts
+
+
+_told: set[Any] = set()
+
+
+def computed_metadata(facts: OpFacts, metadata: Metadata, targets: Any, args: Any, kwargs: Any) -> Metadata:
+    """The results of the functional op, before they are stored in the targets."""
+    if any(row is not None and (row.dtype not in DTYPES or len(row.sizes) > 8) for row in metadata.results):
+        raise NotRecordable("a result of another dtype")
+    if not targets:
+        return metadata
+    for target, row in zip(targets, metadata.results, strict=True):
+        if row is None or tuple(target.shape) != row.sizes:
+            raise NotRecordable("an output that changes its size")
+        if not writes_once(layout_of(target)):
+            raise NotRecordable("an output that overlaps itself")
+    computed = metadata_of(facts_of(facts.functional), args, kwargs)
+    for target, row in zip(targets, computed.results, strict=True):
+        if row is None or row.sizes != tuple(target.shape):
+            raise NotRecordable("an output of another shape")
+        if row.dtype is not target.dtype and not facts.is_pointwise:
+            raise NotRecordable("an output of another dtype")
+    return computed
 
 
 def can_lower_view(facts: OpFacts) -> bool:
@@ -241,7 +289,10 @@ def refuse_overlap(targets: Sequence[torch.Tensor], args: Any, kwargs: Any) -> N
 
 
 def refuse_failing(facts: OpFacts, args: Any, kwargs: Any) -> None:
-    """Ops that fail for some values must fail where they are called: a division of integers, by a tensor or 0."""
+    """Ops that fail for some values must fail where they are called: a division of integers, by a tensor or 0. Attention
+    whose backward pass needs its weights has no lowering."""
+    if facts.name.startswith("aten::_scaled_dot") and any(tensor.requires_grad for tensor in tensors_in(args)):
+        raise NotRecordable("attention whose backward pass needs its weights")
     if not facts.divides or (facts.is_true_division and kwargs.get("rounding_mode") is None):
         return
     is_float = any(
@@ -257,37 +308,73 @@ def is_plain(items: Any) -> bool:
         if isinstance(item, torch.Tensor):
             if type(item) not in _PLAIN or item.layout is not torch.strided or item.device.type != "cpu":
                 return False
-            if item.is_conj() or item.is_neg():
+            if item.is_conj() or item.is_neg() or item.dtype not in DTYPES or item.dim() > 8:
                 return False
         elif isinstance(item, (list, tuple)) and not is_plain(item):
             return False
     return True
 
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.parameter.Buffer)
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def storage_keys(items: Any) -> Iterator[int]:
+    """Of the tensors that have storage."""
+    for tensor in tensors_in(items):
+        if tensor.layout is torch.strided:
+            try:
+                yield storage_key(tensor)
+            except (RuntimeError, NotImplementedError):  # a wrapper without storage
+                continue
 
 
 def flush_others(own: Recorder, args: Any, kwargs: Any) -> None:
-    """Runs what recorders of other threads hold of these tensors."""
-    for tensor in tensors_in((*args, *kwargs.values())):
-        if tensor.layout is not torch.strided or type(tensor) not in _PLAIN:
-            continue
-        key = storage_key(tensor)
-        for recorder in ACTIVE:
-            if recorder is not own and recorder.segment.is_involved(key):
-                recorder.flush("another thread")
+    """Runs what recorders of other threads hold of these tensors, or waits until it has run."""
+    keys = list(storage_keys((*args, *kwargs.values())))
+    for recorder in ACTIVE:
+        if recorder is not own and (recorder.stream.busy or any(map(recorder.segment.is_involved, keys))):
+            recorder.flush("another thread")
 
 
 def flush_holders(tensor: torch.Tensor) -> None:
     """Runs the segments that are to write the tensor's storage."""
     for recorder in ACTIVE:
-        if recorder.segment.is_pending(storage_key(tensor)):
+        if recorder.stream.busy or any(map(recorder.segment.is_pending, storage_keys((tensor,)))):
             with _disable_current_modes():
                 recorder.flush("host read")
 
 
 def flush_all(reason: str) -> None:
     for recorder in ACTIVE:
-        if recorder.segment.storages:
-            with _disable_current_modes():
-                recorder.flush(reason)
+        with _disable_current_modes():
+            recorder.flush(reason)
+
+
+def _setup() -> None:
+    base = torch._C.TensorBase
+    objects = {
+        "tensor_type": torch.Tensor,
+        "parameter_type": torch.nn.Parameter,
+        "device_type": torch.device,
+        "cpu": torch.device("cpu"),
+        "untyped_storage": base.untyped_storage,
+        "stride": base.stride,
+        "storage_offset": base.storage_offset,
+        "is_neg": base.is_neg,
+        "empty_strided": torch.empty_strided,
+        "default_dtype": torch.get_default_dtype,
+        "new_with_weak_ptr": torch.UntypedStorage._new_with_weak_ptr,
+        "free_weak_ref": torch.UntypedStorage._free_weak_ref,
+    }
+    constants = [
+        torch.strided,
+        torch.preserve_format,
+        torch.contiguous_format,
+        torch.channels_last,
+        torch.channels_last_3d,
+    ]
+    floats = [int(dtype.is_floating_point) for dtype in DTYPES]
+    _core.setup_streams(objects, DTYPES, [dtype.itemsize for dtype in DTYPES], floats, constants)
+
+
+_setup()

@@ -13,15 +13,15 @@ import torch
 from .. import _core, threads
 from .build import REFUSALS, SegmentBuilder
 from .facts import OpFacts
-from .layouts import Layout
+from .layouts import DTYPES
 from .metadata import Metadata, ResultLayout, describe
 from .naming import Naming
-from .segment import Ref, Segment
+from .refs import Ref
+from .segment import Op, Segment, as_tensor, exported, input_tensors
 from .statistics import STATISTICS
 
 LIMIT = 1024  # compiled segments
 WARM = 128  # of them with an arena: each takes address space
-Live = list[tuple[Any, int, Layout]]
 
 
 @dataclass
@@ -78,100 +78,95 @@ class SegmentCache:
 CACHE = SegmentCache()
 
 
-def run_segment(segment: Segment, reason: str) -> None:
+def run_segment(recorded: _core.StreamSegment, reason: str) -> None:
     """Writes what eager would have written by now."""
-    live = segment.live_storages()
-    writes = segment.writes()
+    recorded.close()
+    num_outputs, writes = recorded.num_outputs, recorded.writes
     STATISTICS.reasons[reason] += 1
-    STATISTICS.stored += len(live) + len(writes)
-    STATISTICS.never_stored += sum(state.own for state in segment.storages.values()) - len(live)
-    if not live and not writes:
+    STATISTICS.stored += num_outputs + len(writes)
+    STATISTICS.never_stored += recorded.num_own - num_outputs
+    if not num_outputs and not writes:
         return
     STATISTICS.segments += 1
-    stored = [value for _, value, _ in live]
-    compiled, naming = find(segment, stored, writes)
+    compiled = find(recorded)
     if compiled.segment is not None:
         try:
-            execute(compiled, segment, naming, live)
+            execute(compiled, recorded)
             return
         except (MemoryError, *REFUSALS) as error:
             STATISTICS.refusals[f"{type(error).__name__}: {error}"] += 1
-    replay(segment, live, writes)
+    replay(recorded)
 
 
-def execute(compiled: Compiled, segment: Segment, naming: Naming, live: Live) -> None:
-    assert compiled.segment is not None
+def execute(compiled: Compiled, recorded: _core.StreamSegment) -> None:
     if threads.follow_torch and (count := torch.get_num_threads()) != _core.num_threads():
         _core.set_num_threads(count)
-    numbers = list(naming.sizes)
-    scalars = [*(numbers[name] for name in compiled.scalar_names), *naming.floats]
-    addresses = [storage.data_ptr() + layout[0] * layout[3].itemsize for storage, _, layout in live]
-    compiled.segment.run([tensor for tensor, _ in segment.inputs], addresses, scalars)
+    recorded.run(compiled.segment, compiled.scalar_names)
     CACHE.ran(compiled)
 
 
-def find(segment: Segment, stored: Sequence[int], writes: Sequence[tuple[int, int]]) -> tuple[Compiled, Naming]:
+def find(recorded: _core.StreamSegment) -> Compiled:
     """The compiled segment with its sizes as symbols; with given sizes where symbols are not possible."""
-    compiled, naming = _find(segment, stored, writes, symbolic=True)
-    if compiled.segment is None:
-        compiled, naming = _find(segment, stored, writes, symbolic=False)
-    return compiled, naming
+    compiled = _find(recorded, symbolic=True)
+    return compiled if compiled.segment is not None else _find(recorded, symbolic=False)
 
 
-def _find(segment: Segment, stored: Sequence[int], writes: Any, symbolic: bool) -> tuple[Compiled, Naming]:
-    naming = Naming(symbolic)
-    inputs = tuple(naming.layout(segment, value) for _, value in segment.inputs)
-    ops = tuple(naming.op(op, segment) for op in segment.ops)
-    memory = tuple(_order(segment.values[value], symbolic) for value in stored)
-    key = (symbolic, inputs, ops, tuple(stored), tuple(writes), memory, torch.get_default_dtype())
+def _find(recorded: _core.StreamSegment, symbolic: bool) -> Compiled:
+    key = recorded.key(symbolic, DTYPES.index(torch.get_default_dtype()))
     compiled = CACHE.get(key)
     if compiled is not None:
         STATISTICS.cache_hits += compiled.segment is not None
-        return compiled, naming
-    compiled = compile_segment(segment, stored, writes, naming, ops)
-    STATISTICS.compiled += compiled.segment is not None
+        return compiled
+    segment = exported(recorded)
+    compiled, naming = compile_segment(segment, symbolic)
+    if compiled.segment is not None:
+        numbers = list(naming.sizes)
+        compiled.scalar_names = [recorded.names.index(numbers[name]) for name in compiled.scalar_names]
+        assert len(naming.floats) == len(recorded.named_floats)
+        STATISTICS.compiled += 1
     CACHE.put(key, compiled)
-    return compiled, naming
+    return compiled
 
 
-def _order(row: ResultLayout, symbolic: bool) -> Any:
-    from .layouts import dense_order
-
-    order = dense_order(row.sizes, row.strides) if symbolic else None
-    return row.strides if order is None else order
-
-
-def compile_segment(segment: Segment, stored: Sequence[int], writes: Any, naming: Naming, ops: Any) -> Compiled:
+def compile_segment(segment: Segment, symbolic: bool) -> tuple[Compiled, Naming]:
+    naming = Naming(symbolic)
+    for value in segment.inputs:
+        naming.layout(segment, value)
+    keys = [naming.op(op, segment) for op in segment.ops]
     builder = SegmentBuilder(segment, naming)
-    builder.stored = [*stored, *(value for _, value in writes)]
     try:
-        return Compiled(builder.build(stored, writes, ops), builder.scalar_names, num_ops=len(ops))
+        return Compiled(builder.build(keys), builder.scalar_names, num_ops=len(keys)), naming
     except REFUSALS as error:
-        if not naming.symbolic:
-            STATISTICS.refusals[f"{type(error).__name__}: {error}"] += 1
-        return Compiled(None, refusal=f"{type(error).__name__}: {error}")
+        refusal = f"{type(error).__name__}: {error}"
+        if not symbolic:
+            STATISTICS.refusals[refusal] += 1
+        return Compiled(None, refusal=refusal), naming
 
 
-def replay(segment: Segment, live: Live, writes: Sequence[tuple[int, int]]) -> None:
+def replay(recorded: _core.StreamSegment) -> None:
     """Runs the recorded ops on torch in order and copies what is live to where it belongs. An op that fails leaves out
     only what depends on it; its error is raised at the end."""
     STATISTICS.replayed += 1
-    kept = [value for _, value, _ in live] + [value for _, value in writes]
+    segment = exported(recorded)
+    inputs = input_tensors(recorded)
+    kept = [value for value, _ in segment.outputs] + [value for _, value in segment.writes]
     with torch.no_grad():
-        values, error = _replayed(segment, _last_uses(segment, kept))
-        for storage, value, (offset, sizes, strides, dtype) in live:
+        values, error = _replayed(segment, inputs, _last_uses(segment, kept))
+        for storage, value, layout in recorded.outputs:
             if value in values:
-                torch.empty(0, dtype=dtype).set_(storage, offset, sizes, strides).copy_(values[value])
+                as_tensor(storage, layout).copy_(values[value])
         # All values first: a value may be a view of what another write changes.
-        sources = [(number, values[value].clone()) for number, value in writes if value in values]
+        sources = [(number, values[value].clone()) for number, value in segment.writes if value in values]
         for number, source in sources:
-            segment.inputs[number][0].copy_(source)
+            inputs[number].copy_(source)
     if error is not None:
         raise error
 
 
-def _replayed(segment: Segment, last_use: dict[int, list[int]]) -> tuple[dict[int, torch.Tensor], Exception | None]:
-    values: dict[int, torch.Tensor] = {value: tensor for tensor, value in segment.inputs}
+def _replayed(
+    segment: Segment, inputs: list[torch.Tensor], last_use: dict[int, list[int]]
+) -> tuple[dict[int, torch.Tensor], Exception | None]:
+    values: dict[int, torch.Tensor] = dict(zip(segment.inputs, inputs, strict=True))
     first: Exception | None = None
 
     for number, op in enumerate(segment.ops):
@@ -269,24 +264,20 @@ def _stride_class(strides: tuple[int, ...]) -> tuple[int, ...]:
 def _as_input(segment: Segment, item: Any) -> Any:
     if isinstance(item, torch.Tensor):
         value = segment.new_value(ResultLayout(tuple(item.shape), item.stride(), item.dtype))
-        segment.inputs.append((item, value))
+        segment.inputs.append(value)
         return Ref(value)
     return [_as_input(segment, one) for one in item] if isinstance(item, (list, tuple)) else item
 
 
 def _probe(facts: OpFacts, args: Any, kwargs: Any, metadata: Metadata) -> bool:
     segment = Segment()
-
     refs = tuple(_as_input(segment, item) for item in args)
     options = {name: _as_input(segment, item) for name, item in kwargs.items()}
-    ids = segment.add_op(facts.functional, refs, options, metadata.results, metadata.as_list)
-    stored = [value for value in ids if value is not None]
-    for symbolic in (True, False):
-        naming = Naming(symbolic)
-        for _, value in segment.inputs:
-            naming.layout(segment, value)
-        ops = tuple(naming.op(op, segment) for op in segment.ops)
-        for outputs in (stored, stored[:1]) if "attention" in facts.name else (stored,):
-            if compile_segment(segment, outputs, (), naming, ops).segment is not None:
-                return True
+    ids = tuple(None if row is None else segment.new_value(row) for row in metadata.results)
+    segment.ops.append(Op(facts.functional, refs, options, ids, metadata.as_list))
+    stored = [(value, (0, row.sizes, row.strides, row.dtype)) for value, row in zip(ids, metadata.results) if row]
+    for outputs in (stored, stored[:1]) if "attention" in facts.name else (stored,):
+        segment.outputs = outputs  # type: ignore[assignment]
+        if any(compile_segment(segment, symbolic)[0].segment is not None for symbolic in (True, False)):
+            return True
     return False
