@@ -209,6 +209,8 @@ nb::object Stream::dispatch(nb::handle func, nb::handle types, nb::tuple args, n
   if (op != stream_ops().end() && op->second.kind != StreamKind::kTorch) {
     nb::object result =
         op->second.kind == StreamKind::kView ? view(func, args, kwargs) : record(op->second, args, kwargs);
+    call_.tensors.clear();  // they keep storages alive
+    made_.clear();
     if (result.is_valid()) return result;
     if (PyErr_Occurred() != nullptr) throw nb::python_error();
   }
@@ -291,10 +293,10 @@ nb::object Stream::write(const StreamSignature& signature) {
 
 void Stream::learn(nb::handle func, nb::tuple args, nb::handle kwargs, StreamSignature signature) {
   const auto op = stream_ops().find(func.ptr());
-  if (op == stream_ops().end() || !read_call(call_, op->second, args, kwargs)) {
-    PyErr_Clear();
-    return;
-  }
+  const bool is_known = op != stream_ops().end() && read_call(call_, op->second, args, kwargs);
+  call_.tensors.clear();
+  PyErr_Clear();
+  if (!is_known) return;
   if (signatures().size() >= kMaxSignatures) signatures().clear();
   signatures().insert_or_assign(std::string(key_of(call_)),
                                 std::make_shared<const StreamSignature>(std::move(signature)));

@@ -90,11 +90,7 @@ def _exit(*exception: Any) -> None:
         state.recorder.flush("exit")
         return
     recorder, state.recorder = state.recorder, None
-    try:
-        recorder.__exit__(*exception)
-    finally:
-        _unwatch_threads()
-        host_reads.remove()
+    recorder.__exit__(*exception)
 
 
 def enable(*, max_ops: int = MAX_OPS) -> None:
@@ -125,8 +121,6 @@ def flush() -> None:
 
 # ---- threads --------------------------------------------------------------------------------------------------------
 
-_thread_lock = threading.Lock()
-_watchers = 0
 _start = threading.Thread.start
 
 
@@ -145,18 +139,7 @@ def _started(self: threading.Thread) -> None:
 
 
 def _watch_threads() -> None:
-    global _watchers
-    with _thread_lock:
-        _watchers += 1
-        threading.Thread.start = _started  # type: ignore[method-assign]
-
-
-def _unwatch_threads() -> None:
-    global _watchers
-    with _thread_lock:
-        _watchers -= 1
-        if not _watchers:
-            threading.Thread.start = _start  # type: ignore[method-assign]
+    threading.Thread.start = _started  # type: ignore[method-assign]
 
 
 os.register_at_fork(before=lambda: flush_all("fork"))

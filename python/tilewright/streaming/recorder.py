@@ -175,7 +175,9 @@ class Recorder(TorchDispatchMode):
         layouts = [None if row is None else row.as_layout() for row in computed.results]
         if facts.is_learnt and (call.template.names_floats or not takes_floats(facts.functional)):
             ints = call.ints
-            casts = any(r is not None and t.dtype is not r.dtype for t, r in zip(targets, computed.results, strict=False))
+            casts = any(
+                r is not None and t.dtype is not r.dtype for t, r in zip(targets, computed.results, strict=False)
+            )
             if not casts:
                 single, as_list = metadata.single, metadata.as_list
                 self.stream.learn(facts.overload, args, kwargs, call.template.number, ints, layouts, single, as_list)
@@ -206,7 +208,9 @@ class Recorder(TorchDispatchMode):
             raise Hazard if value == _HAZARD else NotRecordable("a tensor of another kind")
         return value
 
-    def record_write(self, metadata: Metadata, targets: Any, args: Any, kwargs: Any, call: Any, computed: Metadata) -> Any:
+    def record_write(
+        self, metadata: Metadata, targets: Any, args: Any, kwargs: Any, call: Any, computed: Metadata
+    ) -> Any:
         refuse_overlap(targets, args, kwargs)
         if not all(self.segment.can_write(target) for target in targets):
             self.flush("alias hazard")
