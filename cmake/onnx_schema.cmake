@@ -21,11 +21,13 @@ message(STATUS "ONNX schema: onnx ${onnx_version} of ${Python_EXECUTABLE}")
 function(tw_onnx_schema target)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/onnx_schema)
   set(script ${CMAKE_CURRENT_SOURCE_DIR}/tools/onnx_schema.py)
-  set(pages ${folder}/messages.h ${folder}/messages.cc ${folder}/functions.cc)
+  set(pages ${folder}/messages.h ${folder}/messages.cc ${folder}/message_writers.h ${folder}/message_writers.cc
+      ${folder}/functions.cc ${folder}/opsets.cc)
   set(stamp ${folder}/onnx-${onnx_version})  # a new version of the package writes the sources again
   add_custom_command(OUTPUT ${pages} ${stamp}
                      COMMAND ${Python_EXECUTABLE} ${script} messages ${folder}
                      COMMAND ${Python_EXECUTABLE} ${script} functions ${folder}
+                     COMMAND ${Python_EXECUTABLE} ${script} opsets ${folder}
                      COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
                      DEPENDS ${script} COMMENT "Writing the ONNX schema of onnx ${onnx_version}" VERBATIM)
   target_sources(${target} PRIVATE ${pages})

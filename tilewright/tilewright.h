@@ -45,6 +45,12 @@ struct LoadOptions {
   std::int64_t program_cache_bytes = 1 << 20;  // encoded programs to keep; 0: encode at every call
 };
 
+struct OnnxOptions {
+  int opset = 20;              // from 13 on
+  bool standard_only = false;  // no operators of com.microsoft
+  bool simplify = true;        // false: the operators of the graph as it was read
+};
+
 class Model {
  public:
   using Named = std::map<std::string, Tensor>;
@@ -69,6 +75,8 @@ class Model {
   Status set_weight(const std::string& name, const Tensor& value) { return set_weights({{name, value}}); }
   Result<Tensor> weight(const std::string& name) const;
   Status save(const std::string& path) const;
+  // Writes an ONNX model; constants of more than 1 GiB go to PATH.data. Gives notes of what ONNX has no way to say.
+  Result<std::vector<std::string>> export_onnx(const std::string& path, const OnnxOptions& options = {}) const;
   void trim();  // gives memory of idle calls and encoded programs back
 
  private:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("ops", "isa", "settings")
+PAGES = ("ops", "isa", "settings", "onnx_export")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 VARIABLE = re.compile(r"""(?:getenv\(|environ(?:\.get\(|\[))\s*["'](TILEWRIGHT_\w+)""")
 

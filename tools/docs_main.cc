@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "tilewright/frontends/onnx/export/export.h"
 #include "tilewright/graph/ops_doc.h"
 #include "tilewright/isa/isa_doc.h"
 
@@ -29,10 +30,12 @@ int main(int argc, char** argv) {
     text = tilewright::ops_markdown();
   } else if (page == "isa") {
     text = tilewright::isa::isa_markdown();
+  } else if (page == "onnx_export") {
+    text = tilewright::onnx::export_markdown();
   } else if (page == "settings") {
     text = settings_markdown();
   } else {
-    std::fputs("usage: tw_docs ops|isa|settings\n", stderr);
+    std::fputs("usage: tw_docs ops|isa|settings|onnx_export\n", stderr);
     return 2;
   }
   std::fwrite(text.data(), 1, text.size(), stdout);

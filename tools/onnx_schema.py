@@ -1,7 +1,9 @@
 """Writes what the ONNX frontend takes from the installed `onnx` package, when the library is built.
 
-    onnx_schema.py messages FOLDER    messages.h and messages.cc: a struct and a reader for each message of the schema
+    onnx_schema.py messages FOLDER    messages.h and messages.cc: a struct and a reader for each message of the schema;
+                                      message_writers.h and .cc: a writer for each
     onnx_schema.py functions FOLDER   functions.cc: the function bodies of standard operators, as one serialised model
+    onnx_schema.py opsets FOLDER      opsets.cc: the opset in which each standard operator appeared, the IR of each opset
 
 The structs are views of the bytes they were read from; tilewright/frontends/onnx/schema/wire.h has the wire format.
 """
@@ -98,6 +100,44 @@ def write_readers():
     return "\n".join([*out, "\n}  // namespace tilewright::onnx::schema\n"])
 
 
+def write_writers_header():
+    out = [NOTE, '#pragma once\n\n#include "messages.h"\n#include "tilewright/frontends/onnx/schema/wire_writer.h"\n']
+    out.append("namespace tilewright::onnx::schema {\n")
+    out += [f"void write(WireWriter& wire, const {struct_name(message)}& in);" for message in messages()]
+    return "\n".join([*out, "\n}  // namespace tilewright::onnx::schema\n"])
+
+
+def write_writers():
+    """Fields backwards: the writer goes from the end to the beginning."""
+    out = [NOTE, '#include "message_writers.h"\n\n#include "tilewright/frontends/onnx/schema/wire_writer_fields.h"\n']
+    out.append("namespace tilewright::onnx::schema {")
+    for message in messages():
+        out.append(f"\nvoid write(WireWriter& wire, const {struct_name(message)}& in) {{")
+        fields = sorted(message.fields, key=lambda field: -field.number)
+        out += [f"  write_field(wire, {field.number}, in.{member_name(field)});" for field in fields]
+        out.append("}")
+    return "\n".join([*out, "\n}  // namespace tilewright::onnx::schema\n"])
+
+
+def write_opsets():
+    first = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if not schema.domain and schema.support_level == onnx.defs.OpSchema.SupportType.COMMON:
+            first[schema.name] = min(first.get(schema.name, schema.since_version), schema.since_version)
+    ir_versions = {}
+    for _, ir_version, opset, *_ in onnx.helper.VERSION_TABLE:
+        ir_versions.setdefault(opset, ir_version)
+    out = [NOTE, '#include "tilewright/frontends/onnx/export/opsets.h"\n\nnamespace tilewright::onnx {\nnamespace {\n']
+    out.append("constexpr OperatorAge kAges[] = {")
+    out += [f'    {{"{name}", {first[name]}}},' for name in sorted(first)]
+    out.append("};\n\nconstexpr std::int64_t kIrVersions[] = {")
+    out.append(f"    {', '.join(str(ir_versions.get(opset, 3)) for opset in range(max(ir_versions) + 1))}")
+    out.append("};\n\n}  // namespace\n")
+    out.append("std::span<const OperatorAge> operator_ages() {\n  return kAges;\n}\n")
+    out.append("std::span<const std::int64_t> ir_versions() {\n  return kIrVersions;\n}")
+    return "\n".join([*out, "\n}  // namespace tilewright::onnx\n"])
+
+
 def function_bodies():
     """A model whose functions are the bodies of standard operators; `overload` holds the version each is since."""
     model = onnx.ModelProto()
@@ -141,6 +181,9 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     if what == "messages":
         pages = {"messages.h": write_header(), "messages.cc": write_readers()}
+        pages |= {"message_writers.h": write_writers_header(), "message_writers.cc": write_writers()}
+    elif what == "opsets":
+        pages = {"opsets.cc": write_opsets()}
     else:
         pages = {"functions.cc": write_functions()}
     for name, text in pages.items():

@@ -30,5 +30,6 @@ void bind_border(nb::module_& module);
 void bind_segments(nb::module_& module);
 void bind_streams(nb::module_& module);
 void bind_sessions(nb::module_& module);
+void bind_export(nb::module_& module);
 
 }  // namespace tilewright::python

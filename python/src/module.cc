@@ -15,4 +15,5 @@ NB_MODULE(_core, module) {
   tilewright::python::bind_segments(module);
   tilewright::python::bind_streams(module);
   tilewright::python::bind_sessions(module);
+  tilewright::python::bind_export(module);
 }

@@ -2,6 +2,7 @@
 
     torch.compile(model, backend="tilewright")          run a PyTorch model
     session = tilewright.load("model.onnx")             run an ONNX or a stored model: session.run({"x": array})
+    tilewright.export(compiled, "model.onnx")           write it as ONNX, every size free
     print(tilewright.explain(compiled))                 what became of a compiled function
 
 Importing this package imports neither torch nor numpy.
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _core, threads
+from .onnx_export import Exported, export
 from .onnxruntime import InferenceSession
 from .session import Session, load
 
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
     from .streaming import disable, enable, flush, lazy
 
 __all__ = [
+    "Exported",
     "InferenceSession",
     "Session",
     "disable",
     "enable",
     "explain",
+    "export",
     "flush",
     "lazy",
     "load",

@@ -411,3 +411,18 @@ class CallTexts:
     def numbers(self, texts: Sequence[str]) -> list[int]: ...
 
     def texts(self, numbers: Sequence[int]) -> list[str]: ...
+
+DEFAULT_EXPORT_OPSET: int = 20
+
+OLDEST_EXPORT_OPSET: int = 13
+
+NEWEST_EXPORT_OPSET: int = 28
+
+def export_rules() -> list:
+    """(op, what it becomes in ONNX, oldest opset, why it is not exported)."""
+
+def export_graph(graph: Graph, weights: Mapping[str, Tensor], metadata: Mapping[str, str], path: str, opset: int, standard_only: bool, simplify: bool, external_from: int) -> dict: ...
+
+def export_file(source: str, path: str, opset: int, standard_only: bool, simplify: bool, external_from: int) -> dict: ...
+
+def export_model(model: Model, path: str, opset: int, standard_only: bool, simplify: bool, external_from: int) -> dict: ...

@@ -231,10 +231,8 @@ Result<Tensor> Model::weight(const std::string& name) const {
   return written_[index] ? copy_of(value) : value;
 }
 
-Status Model::save(const std::string& path) const {
-  if (reader_ != nullptr) return reader_->write(path);
+std::map<std::string, Tensor> Model::named_weights() const {
   const Graph& graph = source();
-  const std::unique_lock<std::mutex> alone = alone_if_stateful();
   const std::shared_ptr<const Weights> now = weights();
   std::map<std::string, Tensor> named;
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -242,7 +240,21 @@ Status Model::save(const std::string& path) const {
       named.emplace(graph.value(graph.inputs()[i]).name, now->tensors[i]);
     }
   }
-  return save_model(graph, named, {output_strides_, metadata_}, path);
+  return named;
+}
+
+Status Model::save(const std::string& path) const {
+  if (reader_ != nullptr) return reader_->write(path);
+  const std::unique_lock<std::mutex> alone = alone_if_stateful();
+  return save_model(source(), named_weights(), {output_strides_, metadata_}, path);
+}
+
+Result<OnnxExportReport> Model::export_onnx(const std::string& path, const OnnxExportOptions& options) const {
+  if (variants_ != nullptr) {
+    return fail(ErrorKind::kUnsupported, "the structure of the model depends on {}, so that it is no one graph", question_);
+  }
+  const std::unique_lock<std::mutex> alone = alone_if_stateful();
+  return save_onnx(source(), named_weights(), metadata_, path, options);
 }
 
 Status Model::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, OutputSink& sink,

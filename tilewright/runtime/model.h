@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "tilewright/runtime/call_extras.h"
+#include "tilewright/runtime/export_onnx.h"
 #include "tilewright/runtime/model_file.h"
 #include "tilewright/runtime/random_keys.h"
 #include "tilewright/runtime/session.h"
@@ -53,6 +54,7 @@ class Model {
   Status set_weight(const std::string& name, const Tensor& value) { return set_weights({{name, value}}); }
   Result<Tensor> weight(const std::string& name) const;
   Status save(const std::string& path) const;  // with the weights of now
+  Result<OnnxExportReport> export_onnx(const std::string& path, const OnnxExportOptions& options = {}) const;
   void trim();
 
  private:
@@ -75,6 +77,7 @@ class Model {
   Model() = default;
   Status bind(std::map<std::string, Tensor> weights);
   std::shared_ptr<const Weights> weights() const;
+  std::map<std::string, Tensor> named_weights() const;
   void release_packed(const Weights& weights);
   std::unique_lock<std::mutex> alone_if_stateful() const;
   Result<std::size_t> weight_index(const std::string& name) const;

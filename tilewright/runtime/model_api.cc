@@ -169,6 +169,14 @@ Result<Tensor> Model::weight(const std::string& name) const {
 Status Model::save(const std::string& path) const {
   return model_->save(path);
 }
+Result<std::vector<std::string>> Model::export_onnx(const std::string& path, const OnnxOptions& options) const {
+  runtime::OnnxExportOptions all;
+  all.onnx.opset = options.opset;
+  all.onnx.standard_only = options.standard_only;
+  all.simplify = options.simplify;
+  TW_ASSIGN(const runtime::OnnxExportReport report, model_->export_onnx(path, all));
+  return report.notes;
+}
 void Model::trim() {
   model_->trim();
 }

@@ -74,12 +74,22 @@ class CompiledGraph:
         sizes = {str(size) for value in graph.inputs for size in graph.type(value)[1]}
         return sum(not size.isdigit() for size in sizes)
 
-    def save(self, path: str) -> None:
-        """Stores the graph with the parameters of its last call."""
+    def parts(self) -> tuple[BorderBuilder, _core.Border]:
+        """What a file is made of; ValueError if the graph needs torch to run."""
         if self.border is None or self.builder is None or self.host_calls.functions:
             raise ValueError(f"the graph needs torch to run: {self.whole_on_torch or ', '.join(self.fallbacks())}")
-        strides = self.builder.output_strides()
-        _core.save_model(self.builder.lowering.graph, self.border.weights(), strides, {"source": "torch"}, path)
+        return self.builder, self.border
+
+    def save(self, path: str) -> None:
+        """Stores the graph with the parameters of its last call."""
+        builder, border = self.parts()
+        strides = builder.output_strides()
+        _core.save_model(builder.lowering.graph, border.weights(), strides, {"source": "torch"}, path)
+
+    def export(self, path: str, *options: Any) -> dict[str, Any]:
+        """Writes the graph with the parameters of its last call as an ONNX model; options as of _core.export_graph."""
+        builder, border = self.parts()
+        return _core.export_graph(builder.lowering.graph, border.weights(), {"source": "torch"}, path, *options)
 
     def fallbacks(self) -> dict[str, str]:
         """Op -> reason, for the ops that run on torch inside this graph."""

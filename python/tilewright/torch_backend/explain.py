@@ -157,13 +157,22 @@ def save_compiled(compiled: Any, path: str) -> None:
     Dynamo traces sizes of 0 and 1 apart, so a function may have several graphs. A function with graph breaks is several
     functions, and no one file can stand for it.
     """
+    _most_free_graph(compiled).save(path)
+
+
+def export_compiled(compiled: Any, path: str, *options: Any) -> dict[str, Any]:
+    """Writes the graph that save_compiled stores as an ONNX model."""
+    return _most_free_graph(compiled).export(path, *options)
+
+
+def _most_free_graph(compiled: Any) -> CompiledGraph:
     explanation = explain(compiled)
     if explanation.breaks:
         raise ValueError(f"the function has {explanation.breaks} graph breaks: a model file holds one graph")
     graphs = [graph for graph in graphs_of(compiled) if graph.border is not None]
     if not graphs:
         raise ValueError("no graph of this function runs without torch")
-    max(graphs, key=lambda graph: graph.free_sizes()).save(path)
+    return max(graphs, key=lambda graph: graph.free_sizes())
 
 
 def trim() -> None:
