@@ -99,6 +99,7 @@ def run_segment(recorded: _core.StreamSegment, reason: str) -> None:
 
 
 def execute(compiled: Compiled, recorded: _core.StreamSegment) -> None:
+    assert compiled.segment is not None
     if threads.follow_torch and (count := torch.get_num_threads()) != _core.num_threads():
         _core.set_num_threads(count)
     recorded.run(compiled.segment, compiled.scalar_names)
@@ -275,7 +276,9 @@ def _probe(facts: OpFacts, args: Any, kwargs: Any, metadata: Metadata) -> bool:
     options = {name: _as_input(segment, item) for name, item in kwargs.items()}
     ids = tuple(None if row is None else segment.new_value(row) for row in metadata.results)
     segment.ops.append(Op(facts.functional, refs, options, ids, metadata.as_list))
-    stored = [(value, (0, row.sizes, row.strides, row.dtype)) for value, row in zip(ids, metadata.results) if row]
+    stored = [
+        (value, (0, row.sizes, row.strides, row.dtype)) for value, row in zip(ids, metadata.results, strict=True) if row
+    ]
     for outputs in (stored, stored[:1]) if "attention" in facts.name else (stored,):
         segment.outputs = outputs  # type: ignore[assignment]
         if any(compile_segment(segment, symbolic)[0].segment is not None for symbolic in (True, False)):
