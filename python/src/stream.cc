@@ -208,7 +208,7 @@ nb::object Stream::dispatch(nb::handle func, nb::handle types, nb::tuple args, n
   const auto op = is_busy_ ? stream_ops().end() : stream_ops().find(func.ptr());
   if (op != stream_ops().end() && op->second.kind != StreamKind::kTorch) {
     nb::object result =
-        op->second.kind == StreamKind::kView ? view(func, args, kwargs) : record(op->second, args, kwargs);
+        op->second.kind == StreamKind::kView ? view(op->second, func, args, kwargs) : record(op->second, args, kwargs);
     call_.tensors.clear();  // they keep storages alive
     made_.clear();
     if (result.is_valid()) return result;
@@ -217,20 +217,34 @@ nb::object Stream::dispatch(nb::handle func, nb::handle types, nb::tuple args, n
   return slow_(func, types, args, kwargs);
 }
 
-// Runs a view of what is not involved. One of what is goes to the Python side, which keeps how it was made.
-nb::object Stream::view(nb::handle func, nb::tuple args, nb::handle kwargs) {
-  if (PyTuple_GET_SIZE(args.ptr()) == 0) return {};
-  PyObject* source = PyTuple_GET_ITEM(args.ptr(), 0);
-  if (!is_ordinary_tensor(source)) return {};
-  if (!segment_->is_empty()) {
-    StreamTensor tensor;
-    if (!read_storage(source, tensor)) {
-      PyErr_Clear();
-      return {};
-    }
-    if (segment_->is_involved(tensor.key)) return {};
+// Views run at once; how one of what is involved was made is kept for reading it later.
+nb::object Stream::view(const StreamOp& op, nb::handle func, nb::tuple args, nb::handle kwargs) {
+  const auto call = [&] { return PyObject_Call(func.ptr(), args.ptr(), kwargs.is_none() ? nullptr : kwargs.ptr()); };
+  StreamTensor source;
+  if (PyTuple_GET_SIZE(args.ptr()) == 0 || !is_ordinary_tensor(PyTuple_GET_ITEM(args.ptr(), 0))) return {};
+  if (segment_->is_empty()) return nb::steal(call());
+  if (!read_storage(PyTuple_GET_ITEM(args.ptr(), 0), source)) {
+    PyErr_Clear();
+    return {};
   }
-  return nb::steal(PyObject_Call(func.ptr(), args.ptr(), kwargs.is_none() ? nullptr : kwargs.ptr()));
+  if (!segment_->is_involved(source.key)) return nb::steal(call());
+  if (!read_call(call_, op, args, kwargs)) {
+    PyErr_Clear();
+    return {};
+  }
+  const auto known = signatures().find(key_of(call_));
+  if (known == signatures().end()) return {};
+  const std::shared_ptr<const StreamSignature> signature = known->second;
+  source = call_.tensors[0];
+  nb::object result = nb::steal(call());
+  if (!result.is_valid()) return {};
+  for (std::size_t i = 0; i < signature->results.size(); ++i) {
+    StreamTensor view;
+    const nb::object item = signature->single ? result : nb::object(result[i]);
+    if (!read_tensor(item.ptr(), view) || view.key != source.key) continue;
+    segment_->add_view(view.key, {signature->op, signature->ints, signature->results, i, view.layout, source.layout});
+  }
+  return result;
 }
 
 bool Stream::read_refs() {

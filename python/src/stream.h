@@ -61,7 +61,7 @@ class Stream {
  private:
   nb::object record(const StreamOp& op, nb::tuple args, nb::handle kwargs);  // invalid: not a known signature
   nb::object write(const StreamSignature& signature);
-  nb::object view(nb::handle func, nb::tuple args, nb::handle kwargs);
+  nb::object view(const StreamOp& op, nb::handle func, nb::tuple args, nb::handle kwargs);
   bool read_refs();
   bool is_shared() const;
 

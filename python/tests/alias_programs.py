@@ -292,7 +292,7 @@ def host(p: Program) -> None:
     kind = p.draw.randrange(4)
     if kind == 0 and x.numel():
         total = x.sum().item()
-        p.read.append(repr(total))
+        p.read.append(repr(total + 0))  # the sign of a zero sum is not compared
         if total > 0:
             p.add(x + 1)
     elif kind == 1:

@@ -1,6 +1,7 @@
 """The alias fuzzer: random programs of views, in-place ops and mixed dtypes inside tilewright.lazy() against eager.
 
-TILEWRIGHT_ALIAS_PROGRAMS sets how many run, TILEWRIGHT_ALIAS_SEED where they begin.
+TILEWRIGHT_ALIAS_PROGRAMS sets how many run, TILEWRIGHT_ALIAS_SEED where they begin. Nightly:
+TILEWRIGHT_ALIAS_PROGRAMS=100000 TILEWRIGHT_ALIAS_SEED=$(date +%s) ./dev python -m pytest python/tests/test_lazy_aliases.py
 """
 
 from __future__ import annotations

@@ -155,9 +155,10 @@ class Recorder(TorchDispatchMode):
         except NotRecordable:
             return result
         layouts = [row.as_layout() for row in rows]
+        number, single = call.template.number, isinstance(result, torch.Tensor)
+        self.stream.learn(facts.overload, args, kwargs, number, call.ints, layouts, single, isinstance(result, list))
         for index, tensor in enumerate(results):
             if storage_key(tensor) == key:
-                number = call.template.number
                 self.segment.add_view(key, number, call.ints, layouts, index, layout_of(tensor), parent)
         return result
 
