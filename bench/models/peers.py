@@ -19,6 +19,10 @@ PEERS = (
 )
 
 
+def one_or_all(results: list):
+    return results[0] if len(results) == 1 else tuple(results)
+
+
 class Wrapped(nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -50,6 +54,8 @@ def compile_floor(function):
 
 def export_onnx(workload: Workload, function, shape, folder: Path) -> Path:
     path = folder / f"{workload.name}-{workload.key(shape)}.onnx"
+    if workload.onnx is not None and not path.exists():
+        path.write_bytes(workload.onnx().SerializeToString())
     if not path.exists():
         module = function if isinstance(function, nn.Module) else Wrapped(function)
         inputs = workload.inputs((*workload.traced, *(workload.key(shape) or ())))
@@ -80,7 +86,7 @@ def run_ort(path: Path, threads: int):
 
     def run(*inputs):
         results = session.run(None, {name: x.numpy() for name, x in zip(names, inputs, strict=True)})
-        return torch.from_numpy(results[0])
+        return one_or_all([torch.from_numpy(result) for result in results])
 
     return run
 
@@ -98,7 +104,7 @@ def run_openvino(path: Path, threads: int):
 
     def run(*inputs):
         results = model([x.numpy() for x in inputs])
-        return torch.from_numpy(results[model.outputs[0]].copy())
+        return one_or_all([torch.from_numpy(results[output].copy()) for output in model.outputs])
 
     return run
 
@@ -113,7 +119,7 @@ def run_session(path: Path, threads: int):
 
     def run(*inputs):
         results = session.run({name: x.numpy() for name, x in zip(names, inputs, strict=True)})
-        return torch.from_numpy(next(iter(results.values())))
+        return one_or_all([torch.from_numpy(result) for result in results.values()])
 
     return run
 

@@ -9,12 +9,14 @@ import contextlib
 import datetime
 import json
 import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from fusion_workloads import FUSION_WORKLOADS
 from machine import describe_machine
 from peers import PEERS
 from report import draw, print_table, summarise
@@ -25,8 +27,10 @@ SETTLE = 0.012  # seconds: OpenMP workers of the peer before spin for about 8 ms
 
 
 class Peer:
-    def __init__(self, name: str, workload: str, arguments):
-        self.name, self.failed = name, None
+    """`label` and `environment`: one of several processes of a peer, with variables of its own."""
+
+    def __init__(self, name: str, workload: str, arguments, label: str | None = None, environment=None):
+        self.name, self.failed = label or name, None
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by close)
         command = [sys.executable, str(HERE / "worker.py"), name, workload, str(arguments.threads), arguments.folder]
         self.process = subprocess.Popen(
@@ -35,6 +39,7 @@ class Peer:
             stdout=subprocess.PIPE,
             stderr=self.log,
             text=True,
+            env=os.environ | (environment or {}),
         )
 
     def ask(self, **request) -> dict:
@@ -146,6 +151,7 @@ def parse_arguments():
     )
     parser.add_argument("--output", type=Path, default=None, help="folder for results; default bench/results/DATE-TIME")
     arguments = parser.parse_args()
+    arguments.workloads = arguments.workloads.replace("fusion", ",".join(FUSION_WORKLOADS))
     arguments.workloads, arguments.peers = arguments.workloads.split(","), arguments.peers.split(",")
     for name in set(arguments.workloads) - set(WORKLOADS):
         parser.error(f"no workload {name}: there are {', '.join(WORKLOADS)}")

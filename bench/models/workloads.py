@@ -6,41 +6,13 @@ seeded: every peer in its own process sees the same weights, shapes and inputs.
 
 import os
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from fusion_workloads import FUSION_WORKLOADS
 from torch import nn
-
-Shape = tuple[int, ...]
-DYNAMIC = torch.export.Dim.DYNAMIC
-TWO_FREE = {0: DYNAMIC, 1: DYNAMIC}
-
-
-@dataclass
-class Workload:
-    name: str
-    make: Callable  # key -> callable on tensors
-    inputs: Callable  # shape -> tuple of tensors
-    draw: Callable  # random.Random -> shape
-    flops: Callable  # shape -> floating-point operations
-    bytes: Callable  # shape -> bytes read and written once
-    dynamic: tuple  # dynamic_shapes of torch.export, one entry per input
-    traced: Shape  # a shape to export with: the free sizes differ and are not 0 or 1
-    key: Callable = field(default=lambda shape: None)
-
-    def shapes(self, count: int, seed: int) -> list[Shape]:
-        generator = random.Random(seed)
-        return [self.draw(generator) for _ in range(count)]
-
-
-def elements(shape: Shape) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
+from workload import DYNAMIC, TWO_FREE, Shape, Workload, elements
 
 
 def rows_of_768(generator: random.Random) -> Shape:
@@ -116,12 +88,16 @@ def bert_flops(hidden: int, layers: int):
     return flops
 
 
-def bert(name: str, make, hidden: int, layers: int) -> Workload:
+def four_texts(generator: random.Random) -> Shape:
+    return generator.randint(1, 4), generator.randint(4, 192)
+
+
+def bert(name: str, make, hidden: int, layers: int, draw=four_texts) -> Workload:
     return Workload(
         name,
         make,
         token_inputs,
-        lambda generator: (generator.randint(1, 4), generator.randint(4, 192)),
+        draw,
         bert_flops(hidden, layers),
         lambda shape: 4 * layers * 12 * hidden**2,
         (TWO_FREE, TWO_FREE),
@@ -195,5 +171,6 @@ WORKLOADS = {
         ),
         bert("minilm", make_minilm, 384, 6),
         bert("bertbase", make_bert_base, 768, 12),
+        bert("bertbase-long", make_bert_base, 768, 12, lambda generator: (1, generator.randint(4, 512))),
     )
-}
+} | FUSION_WORKLOADS

@@ -140,6 +140,8 @@ nb::dict counters() {
   out["launches"] = now.launches;
   out["machine_ns"] = now.machine_ns;
   out["bytes_written"] = now.bytes_written;
+  out["speculations_fused"] = now.speculations_fused;
+  out["speculations_split"] = now.speculations_split;
   out["programs_encoded"] = now.programs_encoded;
   out["cache_hits"] = now.cache_hits;
   out["guards_failed"] = now.guards_failed;

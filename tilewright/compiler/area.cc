@@ -443,11 +443,23 @@ class Lowering {
       result = constant_test(node.op, a, in);
       return {};
     }
+    if (const auto negated = node.op == Op::kSub && is_float(in) ? negated_literal(b) : std::nullopt) {
+      result = strip(StripOp::kAdd, lane, out, false, a, scalar(in, dims_.add(*negated)));
+      return {};
+    }
     const bool is_mask = is_comparison(node.op) || is_test(node.op);
     std::uint16_t id = strip(*op, lane, out, is_mask, a, b, AreaNode::kNone, reversed);
     if (may_leave_range(node.op)) id = wrapped(id, out);
     result = id;
     return {};
+  }
+
+  // a - c is a + -c, which may be one operation with a product before it; not for 0, whose sign would show.
+  std::optional<Dim> negated_literal(std::uint16_t id) const {
+    const AreaNode& node = area_.nodes[id];
+    if (node.kind != Kind::kScalar || node.second != 0) return std::nullopt;
+    const std::optional<double> number = dims_.dim(node.index).real_constant();
+    return number && *number != 0 ? std::optional(Dim::real(-*number)) : std::nullopt;
   }
 
   // No integer is nan or inf.

@@ -77,6 +77,20 @@ TEST(StripCoder, AProductThatIsAddedIsOneOperation) {
 )");
 }
 
+TEST(StripCoder, AProductLessALiteralIsOneOperation) {
+  EXPECT_EQ(strips_of("x: f32[8]\ny: f32[8]\nk = scalar() dtype=f32 value=2\na = mul(x, y)\nb = sub(a, k)\nreturn b"),
+            R"(
+  s0 = buffer 1 f32 inner=4
+  s1 = buffer 2 f32 inner=4
+  s2 = literal f32 bits=0xc0000000  # -2
+  s3 = buffer 3 f32 inner=4
+  phase strip
+    load_f32_fma.f32.one_3 s0 s1 s2
+    store_f32.f32.unit s3
+    end.f32
+)");
+}
+
 TEST(StripCoder, AnOperandThatIsConvertedComesFirst) {
   EXPECT_EQ(strips_of("x: f32[8]\nh: f16[8]\na = cast(h) dtype=f32\nc = div(x, a)\nreturn c"), R"(
   s0 = buffer 1 f32 inner=4

@@ -1,6 +1,7 @@
 // Area growing: walks the nodes in order, gives each fusable node an area and merges it with the areas of its
 // producers, and with reductions over the same values, where the rules allow it and no cycle arises. Every area becomes
-// one `fused` node.
+// one `fused` node. Where only undecided sizes kept areas apart, a second walk merges those that are one if the sizes
+// agree: they are reported as speculative areas. Sizes may be symbols or numbers: with numbers all is decided.
 #include <algorithm>
 
 #include "tilewright/passes/fuse_rules.h"
@@ -17,11 +18,18 @@ constexpr std::size_t kMaxOperations = 200;  // strip operations and literals, e
 constexpr std::size_t kMaxStreams = 40;      // inputs, outputs, literals, values per row
 constexpr std::size_t kMaxRowSteps = 6;      // each reads whole rows once more
 constexpr std::size_t kMaxRecomputed = 4;
+constexpr std::size_t kMaxAssumed = 8;  // pairs of sizes that a call compares
+
+constexpr std::string_view kUndecided = "sizes must be equal, which only a call knows";
+constexpr std::string_view kSpeculated = "one kernel in calls where the sizes are equal";
+
+enum class Extent : std::uint8_t { kNothing, kDecided, kSpeculative };
 
 class Fuser {
  public:
-  Fuser(Graph& graph, FuseReport* report)
+  Fuser(Graph& graph, Extent extent, FuseReport* report)
       : graph_(graph),
+        extent_(extent),
         report_(report),
         users_(graph.users()),
         area_of_(graph.num_nodes(), -1),
@@ -37,27 +45,78 @@ class Fuser {
   bool run() {
     shapes_.resize(graph_.num_nodes());
     for (NodeId id : graph_.order()) shapes_[id] = classify(graph_, graph_.node(id));
+    const bool any = std::any_of(shapes_.begin(), shapes_.end(), [](const AreaShape& shape) {
+      return shape.kind != AreaKind::kNone && shape.kind != AreaKind::kFree;
+    });
+    if (!any) return outline_sources(graph_);
     for (NodeId id : graph_.order()) {
       current_ = position_[id];
       grow(id);
     }
+    if (extent_ == Extent::kSpeculative && !undecided_.empty()) speculate();
     std::vector<OutlinedArea> outlined;
+    std::vector<JoinedAreas> joined;
     for (Area& area : areas_) {
-      if (area.nodes.empty()) continue;
-      std::sort(area.nodes.begin(), area.nodes.end(), [&](NodeId a, NodeId b) { return position_[a] < position_[b]; });
-      outlined.push_back({std::move(area.nodes), area.shape.kind});
+      if (!area.nodes.empty()) outline(area, outlined, joined);
     }
-    if (!outlined.empty()) outline_areas(graph_, outlined);
+    std::vector<SpeculativeArea> speculative;
+    if (!outlined.empty()) speculative = outline_areas(graph_, outlined, joined);
+    if (report_ != nullptr) std::move(speculative.begin(), speculative.end(), std::back_inserter(report_->speculative));
     return outline_sources(graph_) || !outlined.empty();
   }
 
  private:
   struct Area {
     AreaShape shape;
-    std::vector<NodeId> nodes;  // empty: merged into another area
+    std::vector<NodeId> nodes;                 // empty: merged into another area
+    std::vector<std::pair<Dim, Dim>> assumed;  // sizes that must be equal
     std::size_t operations = 0;
     std::size_t row_steps = 0;
   };
+
+  // Areas that stayed apart for their sizes alone.
+  struct Undecided {
+    NodeId producer, consumer;
+    std::size_t reported;  // its refusal in the report
+  };
+
+  void outline(Area& area, std::vector<OutlinedArea>& areas, std::vector<JoinedAreas>& joined) const {
+    const auto earlier = [&](NodeId a, NodeId b) { return position_[a] < position_[b]; };
+    std::sort(area.nodes.begin(), area.nodes.end(), earlier);
+    if (area.assumed.empty()) {
+      areas.push_back({std::move(area.nodes), area.shape.kind});
+      return;
+    }
+    JoinedAreas one;
+    for (const auto& [a, b] : area.assumed) one.equal.insert(one.equal.end(), {a, b});
+    std::vector<int> parts;
+    for (NodeId id : area.nodes) {
+      const int part = decided_area_of_[id];
+      auto found = std::find(parts.begin(), parts.end(), part);
+      if (found == parts.end()) {
+        one.parts.push_back(areas.size());
+        areas.push_back({{}, decided_kinds_[static_cast<std::size_t>(part)]});
+        found = parts.insert(found, part);
+      }
+      areas[one.parts[static_cast<std::size_t>(found - parts.begin())]].nodes.push_back(id);
+    }
+    one.whole = {std::move(area.nodes), area.shape.kind};
+    joined.push_back(std::move(one));
+  }
+
+  // Merges the areas of pairs that were undecided, as if sizes agreed.
+  void speculate() {
+    decided_area_of_ = area_of_;
+    for (const Area& area : areas_) decided_kinds_.push_back(area.shape.kind);
+    assumes_ = true;
+    current_ = graph_.order().size();
+    for (const Undecided& pair : undecided_) {
+      const int producer = area_of_[pair.producer], consumer = area_of_[pair.consumer];
+      if (producer == consumer) continue;
+      const std::string_view reason = try_merge(static_cast<std::size_t>(producer), static_cast<std::size_t>(consumer));
+      if (report_ != nullptr) report_->refused[pair.reported].reason = reason.empty() ? kSpeculated : reason;
+    }
+  }
 
   // Per node, those that read its values or use symbols that it binds.
   void find_readers() {
@@ -105,7 +164,7 @@ class Fuser {
     area_of_[id] = static_cast<int>(own);
     const bool output_edge = shape.edge_cast && !has_user_of_width(node, shape.width);
     if (output_edge) shape.width = 0;
-    areas_.push_back({shape, {id}, operations(node), shape.kind == AreaKind::kRows ? 1u : 0u});
+    areas_.push_back({shape, {id}, {}, operations(node), shape.kind == AreaKind::kRows ? 1u : 0u});
     if (shape.edge_cast && !output_edge) return;  // its loads convert: nothing of its producers may join
     if (shape.kind == AreaKind::kMatMul) return;
     const std::size_t fusable = is_norm(node.op) ? 1 : node.inputs.size();
@@ -137,39 +196,58 @@ class Fuser {
   }
 
   void merge(int producer, std::size_t consumer) {
-    if (producer < 0 || producer == static_cast<int>(consumer)) return;
-    Area& from = areas_[static_cast<std::size_t>(producer)];
+    if (producer < 0 || producer == static_cast<int>(consumer) || extent_ == Extent::kNothing) return;
+    const NodeId last = areas_[static_cast<std::size_t>(producer)].nodes.back();
+    const NodeId first = areas_[consumer].nodes.front();
+    const std::string_view reason = try_merge(static_cast<std::size_t>(producer), consumer);
+    if (reason.empty()) return;
+    if (reason == kUndecided) undecided_.push_back({last, first, report_ == nullptr ? 0 : report_->refused.size()});
+    if (report_ != nullptr) report_->refused.push_back({name_of(last), name_of(first), reason});
+  }
+
+  // Why the areas stay apart; nothing if they are one now.
+  std::string_view try_merge(std::size_t producer, std::size_t consumer) {
+    Area& from = areas_[producer];
     Area& to = areas_[consumer];
     AreaShape merged;
-    const std::string_view reason = refusal(static_cast<std::size_t>(producer), consumer, merged);
-    if (!reason.empty()) {
-      if (report_ != nullptr) report_->push_back({name_of(from.nodes.back()), name_of(to.nodes.front()), reason});
-      return;
-    }
+    std::vector<std::pair<Dim, Dim>> assumed;
+    const std::string_view reason = refusal(producer, consumer, merged, assumed);
+    if (!reason.empty()) return reason;
+    for (const auto& area : {from.assumed, to.assumed}) assumed.insert(assumed.end(), area.begin(), area.end());
+    if (assumed.size() > kMaxAssumed) return "too many sizes to compare";
     for (NodeId node : from.nodes) area_of_[node] = static_cast<int>(consumer);
     to.nodes.insert(to.nodes.end(), from.nodes.begin(), from.nodes.end());
     to.operations += from.operations;
     to.row_steps += from.row_steps;
     to.shape = std::move(merged);
+    to.assumed = std::move(assumed);
     from.nodes.clear();
+    from.assumed.clear();
+    return {};
   }
 
   const std::string& name_of(NodeId id) const { return graph_.value(graph_.node(id).outputs[0]).name; }
 
   // Why the areas cannot be one; nothing if they can.
-  std::string_view refusal(std::size_t producer, std::size_t consumer, AreaShape& merged) {
+  std::string_view refusal(std::size_t producer, std::size_t consumer, AreaShape& merged,
+                           std::vector<std::pair<Dim, Dim>>& assumed) {
     const Area& from = areas_[producer];
     const Area& to = areas_[consumer];
     bool recomputes = false;
     if (from.shape.width != 0 && to.shape.width != 0 && from.shape.width != to.shape.width)
       return "lanes of 4 and of 8 bytes";
-    if (!may_merge(from.shape, to.shape, graph_.facts, merged, recomputes)) return "no rule for these kinds and shapes";
+    const SizeFacts sizes{graph_.facts, assumes_ ? &assumed : nullptr};
+    if (!may_merge(from.shape, to.shape, sizes, merged, recomputes))
+      return is_undecided(from, to) ? kUndecided : "no rule for these kinds and shapes";
+    if (assumes_ && (has_edge_cast(from) || has_edge_cast(to))) return "a value changes its width on the way";
     if (is_too_large(producer, consumer)) return "the area would be too large";
     if (has_edge_cast_result(to, from)) return "a value changes its width on the way";
     const bool needed_elsewhere =
         recomputes || (merged.kind == AreaKind::kColumns && from.shape.kind == AreaKind::kMap);
-    if (needed_elsewhere && has_other_users(producer, consumer)) return "others read the values too";
-    if (recomputes && !is_cheap(from)) return "too costly to compute again for each row";
+    const bool undecided = recomputes && is_undecided(from, to);
+    if (needed_elsewhere && has_other_users(producer, consumer))
+      return undecided ? kUndecided : "others read the values too";
+    if (recomputes && !is_cheap(from)) return undecided ? kUndecided : "too costly to compute again for each row";
     if (from.shape.kind == AreaKind::kColumns && to.shape.kind == AreaKind::kColumns &&
         (reads(to, producer) || reads(from, consumer)))
       return "one reduction reads the other";
@@ -178,6 +256,19 @@ class Fuser {
     if (reaches_around(producer, consumer) || reaches_around(consumer, producer))
       return "a value would leave the area and come back";
     return {};
+  }
+
+  // Whether a call may show that the areas are one.
+  bool is_undecided(const Area& from, const Area& to) const {
+    if (assumes_) return false;
+    std::vector<std::pair<Dim, Dim>> assumed;
+    AreaShape merged;
+    bool recomputes = false;
+    return may_merge(from.shape, to.shape, {graph_.facts, &assumed}, merged, recomputes) && !recomputes;
+  }
+
+  bool has_edge_cast(const Area& area) const {
+    return std::any_of(area.nodes.begin(), area.nodes.end(), [&](NodeId id) { return shapes_[id].edge_cast; });
   }
 
   bool is_too_large(std::size_t producer, std::size_t consumer) {
@@ -327,6 +418,7 @@ class Fuser {
   }
 
   Graph& graph_;
+  const Extent extent_;
   FuseReport* report_;
   const std::vector<std::vector<NodeId>> users_;
   std::vector<std::vector<NodeId>> readers_;
@@ -339,13 +431,25 @@ class Fuser {
   std::size_t current_ = 0;  // position of the node that grows
   std::vector<NodeId> stack_;
   std::vector<Area> areas_;
+  std::vector<Undecided> undecided_;
+  bool assumes_ = false;                 // the second walk: undecided sizes count as equal
+  std::vector<int> decided_area_of_;     // by node: as the first walk left it
+  std::vector<AreaKind> decided_kinds_;  // by area, the same
 };
 
 }  // namespace
 
 bool fuse_areas(Graph& graph, FuseReport* report) {
   remove_dead_nodes(graph);
-  return Fuser(graph, report).run();
+  return Fuser(graph, Extent::kSpeculative, report).run();
+}
+
+bool fuse_decided_areas(Graph& graph, FuseReport* report) {
+  return Fuser(graph, Extent::kDecided, report).run();
+}
+
+bool fuse_nothing(Graph& graph) {
+  return Fuser(graph, Extent::kNothing, nullptr).run();
 }
 
 }  // namespace tilewright::passes

@@ -37,11 +37,28 @@ AreaShape classify_reduce(const Graph& graph, const Node& node) {
   return area;
 }
 
+// Whether `whole` is the common size of `part` and others.
+bool is_part_of(Dim part, Dim whole) {
+  if (part == whole) return true;
+  if (whole.op() != DimOp::kBroadcast) return false;
+  const auto all = whole.operands();
+  return std::any_of(all.begin(), all.end(), [&](Dim one) { return is_part_of(part, one); });
+}
+
+// Whether `from` is 1 or `to` for all sizes that a call may have: a part of a broadcast size is.
+bool broadcasts_into(Dim from, Dim to, const Facts& facts) {
+  if (facts.is_one(from) == Answer::kYes || facts.same(from, to) == Answer::kYes) return true;
+  if (is_part_of(from, to)) return true;
+  if (from.op() != DimOp::kBroadcast) return false;
+  const auto parts = from.operands();
+  return std::all_of(parts.begin(), parts.end(), [&](Dim part) { return broadcasts_into(part, to, facts); });
+}
+
 bool broadcasts_into(const Shape& from, const Shape& to, const Facts& facts) {
   if (from.size() > to.size()) return false;
   const std::size_t lead = to.size() - from.size();
   for (std::size_t i = 0; i < from.size(); ++i) {
-    if (facts.is_one(from[i]) != Answer::kYes && facts.same(from[i], to[lead + i]) != Answer::kYes) return false;
+    if (!broadcasts_into(from[i], to[lead + i], facts)) return false;
   }
   return true;
 }
@@ -99,38 +116,62 @@ Shape reduced_shape(const AreaShape& area) {
   return shape;
 }
 
-Fit fit(const Shape& shape, const AreaShape& area, const Facts& facts) {
-  if (area.kind != AreaKind::kColumns && same_shape(shape, area.domain, facts)) return Fit::kSame;
-  if (area.kind == AreaKind::kRows || area.kind == AreaKind::kColumns) {
-    if (same_shape(shape, reduced_shape(area), facts)) return Fit::kReduced;
-  }
-  return broadcasts_into(shape, area.domain, facts) ? Fit::kBroadcast : Fit::kNo;
+bool SizeFacts::same(Dim a, Dim b) const {
+  const Answer answer = facts.same(a, b);
+  if (answer != Answer::kUnknown || assumed == nullptr) return answer == Answer::kYes;
+  if (a == Dim(1) || b == Dim(1)) return false;
+  const std::pair<Dim, Dim> pair(a, b);
+  if (std::find(assumed->begin(), assumed->end(), pair) == assumed->end()) assumed->push_back(pair);
+  return true;
 }
 
-bool may_merge(const AreaShape& producer, const AreaShape& consumer, const Facts& facts, AreaShape& out,
+bool SizeFacts::same(const Shape& a, const Shape& b) const {
+  if (a.size() != b.size()) return false;
+  const std::size_t noted = assumed == nullptr ? 0 : assumed->size();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (same(a[i], b[i])) continue;
+    if (assumed != nullptr) assumed->resize(noted);
+    return false;
+  }
+  return true;
+}
+
+Fit fit(const Shape& shape, const AreaShape& area, const SizeFacts& sizes) {
+  if (sizes.assumed != nullptr) {  // nothing is assumed that is not needed
+    const Fit decided = fit(shape, area, SizeFacts{sizes.facts});
+    if (decided == Fit::kSame || decided == Fit::kReduced) return decided;
+  }
+  if (area.kind != AreaKind::kColumns && sizes.same(shape, area.domain)) return Fit::kSame;
+  if (area.kind == AreaKind::kRows || area.kind == AreaKind::kColumns) {
+    if (sizes.same(shape, reduced_shape(area))) return Fit::kReduced;
+  }
+  return broadcasts_into(shape, area.domain, sizes.facts) ? Fit::kBroadcast : Fit::kNo;
+}
+
+bool may_merge(const AreaShape& producer, const AreaShape& consumer, const SizeFacts& sizes, AreaShape& out,
                bool& recomputes) {
   recomputes = false;
   if (producer.width != 0 && consumer.width != 0 && producer.width != consumer.width) return false;
   const int width = std::max(producer.width, consumer.width);
   if (producer.kind == AreaKind::kMap) {
     if (consumer.kind == AreaKind::kColumns) {
-      if (!same_shape(producer.domain, consumer.domain, facts)) return false;
+      if (!sizes.same(producer.domain, consumer.domain)) return false;
     } else {
-      const Fit how = fit(producer.domain, consumer, facts);
+      const Fit how = fit(producer.domain, consumer, sizes);
       if (how != Fit::kSame && how != Fit::kBroadcast) return false;
       recomputes = how == Fit::kBroadcast;
     }
     out = consumer;
   } else if (consumer.kind == AreaKind::kMap) {
-    const Fit how = fit(consumer.domain, producer, facts);
+    const Fit how = fit(consumer.domain, producer, sizes);
     if (producer.kind == AreaKind::kColumns ? how != Fit::kReduced : how != Fit::kSame && how != Fit::kReduced)
       return false;
     out = producer;
   } else if (producer.kind == AreaKind::kRows && consumer.kind == AreaKind::kRows) {
-    if (producer.row_axes != consumer.row_axes || !same_shape(producer.domain, consumer.domain, facts)) return false;
+    if (producer.row_axes != consumer.row_axes || !sizes.same(producer.domain, consumer.domain)) return false;
     out = producer;
   } else if (producer.kind == AreaKind::kColumns && consumer.kind == AreaKind::kColumns) {
-    if (producer.reduced != consumer.reduced || !same_shape(producer.domain, consumer.domain, facts)) return false;
+    if (producer.reduced != consumer.reduced || !sizes.same(producer.domain, consumer.domain)) return false;
     out = producer;
   } else {
     return false;

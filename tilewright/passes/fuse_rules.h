@@ -37,15 +37,26 @@ AreaShape classify(const Graph& graph, const Node& node);
 // The shape of the row values (kRows) or of the finished values (kColumns) of an area.
 Shape reduced_shape(const AreaShape& area);
 
+// What the rules ask about sizes. With `assumed`, sizes that are undecided count as equal, and each such pair is noted
+// there: the answer holds for calls where they are. No size is assumed to be 1.
+struct SizeFacts {
+  const Facts& facts;
+  std::vector<std::pair<Dim, Dim>>* assumed = nullptr;
+
+  bool same(Dim a, Dim b) const;
+  bool same(const Shape& a, const Shape& b) const;  // nothing is noted unless the answer is yes
+};
+
 enum class Fit : std::uint8_t { kNo, kSame, kBroadcast, kReduced };
 // How values of `shape` relate to the area: its domain, broadcast into it, or its reduced shape.
-Fit fit(const Shape& shape, const AreaShape& area, const Facts& facts);
+Fit fit(const Shape& shape, const AreaShape& area, const SizeFacts& sizes);
 
 // Whether a producer area and a consumer area may be one, by kinds, widths and domains alone; `out` is the merged area.
+// `recomputes`: values of the producer are computed once per element that they broadcast to.
 // Rules (producer -> consumer): map -> any whose domain is equal; map -> any whose domain it broadcasts into
 // (recomputed); rows -> map over the domain or the row values; rows -> rows with the same rows; columns -> map over the
 // finished values; columns beside columns over the same axes; matmul -> map over the result.
-bool may_merge(const AreaShape& producer, const AreaShape& consumer, const Facts& facts, AreaShape& out,
+bool may_merge(const AreaShape& producer, const AreaShape& consumer, const SizeFacts& sizes, AreaShape& out,
                bool& recomputes);
 
 }  // namespace tilewright::passes

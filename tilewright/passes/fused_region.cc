@@ -14,9 +14,10 @@ bool is_free(Op op) {
 
 class Outliner {
  public:
-  Outliner(Graph& graph, const std::vector<OutlinedArea>& areas)
+  Outliner(Graph& graph, const std::vector<OutlinedArea>& areas, const std::vector<JoinedAreas>& joined)
       : graph_(graph),
         areas_(areas),
+        joined_(joined),
         users_(graph.users()),
         area_of_(graph.num_nodes(), -1),
         is_output_(graph.num_values(), 0),
@@ -28,42 +29,71 @@ class Outliner {
     for (ValueId output : graph.outputs()) is_output_[output] = 1;
   }
 
-  void run() {
-    for (std::size_t i = 0; i < areas_.size(); ++i) outline(static_cast<int>(i));
+  std::vector<SpeculativeArea> run() {
+    std::vector<SpeculativeArea> speculative;
+    for (const JoinedAreas& one : joined_) speculative.push_back(join(one));
+    std::vector<NodeId> fused;
+    for (std::size_t i = 0; i < areas_.size(); ++i) fused.push_back(outline(static_cast<int>(i)));
+    for (std::size_t i = 0; i < joined_.size(); ++i) {
+      for (std::size_t part : joined_[i].parts) speculative[i].parts.push_back(fused[part]);
+      for (ValueId& value : speculative[i].inputs) value = replacements_.of(value);
+      for (ValueId& value : speculative[i].outputs) value = replacements_.of(value);
+    }
     replacements_.apply();
     for (const OutlinedArea& area : areas_) {
       for (NodeId id : area.nodes) graph_.erase(id);
     }
     erase_unread();
     sort_topologically(graph_);
+    return speculative;
   }
 
  private:
-  void outline(int area) {
+  // Makes region_ and inputs_ of the nodes; returns the values that something outside of them reads.
+  std::vector<ValueId> make_region(const std::vector<NodeId>& nodes) {
     region_ = std::make_unique<Graph>();
     region_->facts = graph_.facts;
     inputs_.clear();
     map_.clear();
-    area_ = area;
-    const OutlinedArea& outlined = areas_[static_cast<std::size_t>(area)];
     std::vector<ValueId> results, outputs;
-    std::vector<TensorType> types;
-    for (NodeId id : outlined.nodes) copy(id);
-    for (NodeId id : outlined.nodes) {
+    for (NodeId id : nodes) copy(id);
+    for (NodeId id : nodes) {
       for (ValueId value : graph_.node(id).outputs) {
         if (!leaves(value)) continue;
         results.push_back(value);
         outputs.push_back(map_.at(value));
-        types.push_back(graph_.type(value));
       }
     }
     region_->set_outputs(std::move(outputs));
+    return results;
+  }
+
+  // The parts count as one area while the region is made.
+  SpeculativeArea join(const JoinedAreas& joined) {
+    const std::vector<int> before = area_of_;
+    area_ = static_cast<int>(areas_.size());
+    for (NodeId id : joined.whole.nodes) area_of_[id] = area_;
+    SpeculativeArea out{.graph = &graph_, .kind = std::string(to_string(joined.whole.kind)), .equal = joined.equal};
+    out.outputs = make_region(joined.whole.nodes);
+    out.inputs = inputs_;
+    out.region = std::move(region_);
+    area_of_ = before;
+    return out;
+  }
+
+  NodeId outline(int area) {
+    area_ = area;
+    const OutlinedArea& outlined = areas_[static_cast<std::size_t>(area)];
+    const std::vector<ValueId> results = make_region(outlined.nodes);
+    std::vector<TensorType> types;
+    for (ValueId value : results) types.push_back(graph_.type(value));
     std::vector<std::unique_ptr<Graph>> regions;
     regions.push_back(std::move(region_));
     const std::string name = results.empty() ? "area" : graph_.value(results[0]).name;
     const NodeId fused = graph_.add_node(Op::kFused, inputs_, {{"kind", std::string(to_string(outlined.kind))}},
                                          std::move(types), std::move(regions), name);
     for (std::size_t i = 0; i < results.size(); ++i) replacements_.replace(results[i], graph_.node(fused).outputs[i]);
+    return fused;
   }
 
   ValueId outside(ValueId value) {
@@ -130,6 +160,7 @@ class Outliner {
 
   Graph& graph_;
   const std::vector<OutlinedArea>& areas_;
+  const std::vector<JoinedAreas>& joined_;
   const std::vector<std::vector<NodeId>> users_;
   std::vector<int> area_of_;
   std::vector<char> is_output_;
@@ -143,8 +174,9 @@ class Outliner {
 
 }  // namespace
 
-void outline_areas(Graph& graph, const std::vector<OutlinedArea>& areas) {
-  Outliner(graph, areas).run();
+std::vector<SpeculativeArea> outline_areas(Graph& graph, const std::vector<OutlinedArea>& areas,
+                                           const std::vector<JoinedAreas>& joined) {
+  return Outliner(graph, areas, joined).run();
 }
 
 bool outline_sources(Graph& graph) {

@@ -14,11 +14,26 @@ struct FuseRefusal {
   std::string producer, consumer;  // names of a value of each
   std::string_view reason;
 };
-using FuseReport = std::vector<FuseRefusal>;
+
+// Fused nodes of a graph that are one kernel in calls whose sizes agree. The graph keeps the parts, which are right for
+// all sizes; a plan may hold both forms and choose when sizes are bound.
+struct SpeculativeArea {
+  const Graph* graph;
+  std::vector<NodeId> parts;             // in order; no way leads from one to another through other nodes
+  std::vector<ValueId> inputs, outputs;  // values of the graph, in the order of the region's
+  std::shared_ptr<const Graph> region;   // the kernel
+  std::string kind;
+  Dims equal;  // its condition: equal[0] = equal[1], equal[2] = equal[3], ..
+};
+
+struct FuseReport {
+  std::vector<FuseRefusal> refused;
+  std::vector<SpeculativeArea> speculative;
+};
 
 struct Pass {
   std::string_view name;
-  bool (*run)(Graph& graph, FuseReport& refused);  // true if the graph changed
+  bool (*run)(Graph& graph, FuseReport& report);  // true if the graph changed
   std::string_view meaning;
 };
 
@@ -35,7 +50,7 @@ struct PassReport {
   double micros;
   bool changed;
   std::string printed;
-  FuseReport refused;  // of fuse_areas
+  FuseReport fused;  // of fuse_areas
 };
 
 // Runs the pipeline on the graph and on its regions. An error means that a pass broke the graph.
@@ -59,6 +74,8 @@ bool split_reduces(Graph& graph);
 bool widen_products(Graph& graph);
 bool sink_reshapes(Graph& graph);
 bool fuse_areas(Graph& graph, FuseReport* report = nullptr);
+bool fuse_decided_areas(Graph& graph, FuseReport* report = nullptr);  // only what is one kernel for all sizes
+bool fuse_nothing(Graph& graph);                                      // each node alone
 bool remove_dead_nodes(Graph& graph);
 
 }  // namespace tilewright::passes

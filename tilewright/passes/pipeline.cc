@@ -12,8 +12,9 @@ bool plain(Graph& graph, FuseReport&) {
   return run(graph);
 }
 
-bool fuse(Graph& graph, FuseReport& refused) {
-  return fuse_areas(graph, &refused);
+template <bool (*run)(Graph&, FuseReport*)>
+bool reporting(Graph& graph, FuseReport& report) {
+  return run(graph, &report);
 }
 
 constexpr Pass kPipeline[] = {
@@ -34,7 +35,9 @@ constexpr Pass kPipeline[] = {
     {"merge_reshapes", plain<merge_reshapes>, "the reshapes that met are one"},
     {"common_subexpressions", plain<common_subexpressions>, "what several definitions compute is computed once"},
     {"remove_dead_nodes", plain<remove_dead_nodes>, "a node without effect whose results nobody reads is gone"},
-    {"fuse_areas", fuse, "areas of nodes that one kernel can run are one fused node each"},
+    {"fuse_areas", reporting<fuse_areas>, "areas of nodes that one kernel can run are one fused node each"},
+    {"fuse_decided_areas", reporting<fuse_decided_areas>, "the same without speculation, if fuse_areas was skipped"},
+    {"fuse_nothing", plain<fuse_nothing>, "what is in no area yet is an area of its own"},
 };
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
@@ -42,14 +45,14 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 }
 
 // Regions first: what a pass leaves in them is final when the graph around them is walked.
-bool run_on_all(const Pass& pass, Graph& graph, FuseReport& refused) {
+bool run_on_all(const Pass& pass, Graph& graph, FuseReport& report) {
   bool changed = false;
   for (std::size_t i = 0; i < graph.order().size(); ++i) {
     const NodeId id = graph.order()[i];
     if (graph.node(id).op == Op::kFused) continue;
-    for (const auto& region : graph.node(id).regions) changed |= run_on_all(pass, *region, refused);
+    for (const auto& region : graph.node(id).regions) changed |= run_on_all(pass, *region, report);
   }
-  return pass.run(graph, refused) || changed;
+  return pass.run(graph, report) || changed;
 }
 
 }  // namespace
@@ -63,10 +66,10 @@ Result<std::vector<PassReport>> run_pipeline(Graph& graph, const PipelineOptions
   for (const Pass& pass : kPipeline) {
     if (contains(options.skip, pass.name)) continue;
     const auto start = std::chrono::steady_clock::now();
-    FuseReport refused;
-    const bool changed = run_on_all(pass, graph, refused);
+    FuseReport report;
+    const bool changed = run_on_all(pass, graph, report);
     const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
-    reports.push_back({pass.name, elapsed.count(), changed, {}, std::move(refused)});
+    reports.push_back({pass.name, elapsed.count(), changed, {}, std::move(report)});
     if (options.verify_each) {
       if (Status status = verify(graph); !status.ok())
         return std::move(status).error().in(fmt::format("after pass {}", pass.name));

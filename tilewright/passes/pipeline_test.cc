@@ -49,12 +49,28 @@ TEST(Pipeline, TimeGrowsWithTheNumberOfNodes) {
 
 TEST(Pipeline, SkipsAndPrintsByName) {
   const auto graph = parse_or_die("x: f32[B] a = neg(x) b = neg(a) y = exp(b) return y");
-  const auto reports = run_pipeline(*graph, {.skip = {"fuse_areas"}, .print_after = {"remove_no_ops"}});
+  const auto reports = run_pipeline(
+      *graph, {.skip = {"fuse_areas", "fuse_decided_areas", "fuse_nothing"}, .print_after = {"remove_no_ops"}});
   ASSERT_TRUE(reports.ok());
   EXPECT_EQ(reports->front().name, "remove_no_ops");
   EXPECT_TRUE(reports->front().changed);
   EXPECT_NE(reports->front().printed.find("exp(x)"), std::string::npos) << reports->front().printed;
   EXPECT_EQ(count(*graph, Op::kFused), 0u);
+}
+
+TEST(Pipeline, FusionIsSkippedInSteps) {
+  const std::string_view text = "x: f32[B] y: f32[C] a = exp(x) s = tanh(a) b = add(s, y) return b";
+  const auto areas = [&](std::vector<std::string> skip) {
+    const auto graph = parse_or_die(text);
+    const auto reports = run_pipeline(*graph, {.skip = std::move(skip), .verify_each = true});
+    EXPECT_TRUE(reports.ok());
+    std::size_t speculative = 0;
+    for (const PassReport& report : *reports) speculative += report.fused.speculative.size();
+    return std::pair(count(*graph, Op::kFused), speculative);
+  };
+  EXPECT_EQ(areas({}), std::pair(std::size_t{2}, std::size_t{1}));
+  EXPECT_EQ(areas({"fuse_areas"}), std::pair(std::size_t{2}, std::size_t{0}));
+  EXPECT_EQ(areas({"fuse_areas", "fuse_decided_areas"}), std::pair(std::size_t{3}, std::size_t{0}));
 }
 
 TEST(Pipeline, RegionsAreOptimisedToo) {

@@ -31,6 +31,7 @@ Status Binder::bind(std::size_t segment, std::span<const DimValue> dims, BindSta
   state_ = &state;
   outputs_ = outputs;
   temps_.clear();  // of a bind that failed
+  num_fused_ = num_split_ = 0;
   launches_.reset();
   compiler::Emitter out(words);
   place_outputs(segment);
@@ -38,6 +39,11 @@ Status Binder::bind(std::size_t segment, std::span<const DimValue> dims, BindSta
   std::size_t step = range.begin;
   for (; step < range.end && plan_.steps[step].kind != StepKind::kAssign; ++step) {
     const Step& next = plan_.steps[step];
+    if (!is_chosen(next)) {
+      end_launch();
+      for (ValueId root : next.released) release(root);
+      continue;
+    }
     if (launches_.ends_before(next)) end_launch();
     const std::size_t begin = words.size();
     if (Status status = bind_step(next, out); !status.ok()) return std::move(status).error().in(next.name);
@@ -57,6 +63,14 @@ Status Binder::bind(std::size_t segment, std::span<const DimValue> dims, BindSta
   }
   scratch_bytes_ = out.scratch_bytes();
   return {};
+}
+
+// Whether the step runs with these sizes. Every speculation has one step that runs if sizes agree: there it is counted.
+bool Binder::is_chosen(const Step& step) {
+  if (step.speculation == kNone) return true;
+  const bool equal = choose(plan_.speculations[step.speculation], dims_);
+  if (step.if_equal) ++(equal ? num_fused_ : num_split_);
+  return equal == step.if_equal;
 }
 
 Status Binder::bind_step(const Step& step, compiler::Emitter& out) {

@@ -36,8 +36,12 @@ class Binder {
   Status bind(std::size_t segment, std::span<const DimValue> dims, BindState& state, std::span<const View> outputs,
               std::vector<isa::Word>& words);
   std::int64_t scratch_bytes() const { return scratch_bytes_; }
+  // Of the speculations in the segment that was bound last: those that became one kernel, and those that did not.
+  int num_fused() const { return num_fused_; }
+  int num_split() const { return num_split_; }
 
  private:
+  bool is_chosen(const Step& step);
   Status bind_step(const Step& step, compiler::Emitter& out);
   Status bind_area(const Step& step, compiler::Emitter& out);
   Status bind_kernel(const Step& step, compiler::Emitter& out);
@@ -67,6 +71,7 @@ class Binder {
   std::vector<View> assigned_;  // what the assigns write, by assign
   Launches launches_;
   std::int64_t scratch_bytes_ = 0;
+  int num_fused_ = 0, num_split_ = 0;
 };
 
 }  // namespace tilewright::runtime

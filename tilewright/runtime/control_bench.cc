@@ -119,6 +119,23 @@ void while_programs(benchmark::State& state) {
                                               benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+// Which form of a speculative kernel runs: what binding a call adds for it, with as many sizes as one may compare.
+void speculation_choice(benchmark::State& state) {
+  Speculation speculation;
+  std::vector<DimValue> dims(16);
+  for (Slot i = 0; i < 8; ++i) {
+    speculation.equal.emplace_back(2 * i, 2 * i + 1);
+    dims[2 * i].integer = dims[2 * i + 1].integer = i;
+  }
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(dims.data());
+    benchmark::DoNotOptimize(choose(speculation, dims));
+  }
+  state.counters["each"] = benchmark::Counter(static_cast<double>(state.iterations()),
+                                              benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+BENCHMARK(speculation_choice);
 BENCHMARK(while_trip);
 BENCHMARK(while_programs);
 BENCHMARK(scan_trip);

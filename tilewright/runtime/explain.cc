@@ -48,7 +48,7 @@ class BoundSizes {
 
   bool bound() const { return bound_; }
 
- private:
+  // -1 if it is not known.
   std::int64_t size(Dim dim) const {
     if (const auto constant = dim.constant()) return *constant;
     std::vector<Dim> symbols;
@@ -64,6 +64,7 @@ class BoundSizes {
     return program.run(values).ok() ? values[slot].integer : -1;
   }
 
+ private:
   std::unordered_map<Dim, DimValue> symbols_;
   bool bound_ = false;
 };
@@ -132,6 +133,33 @@ std::vector<std::string> describe(const Graph& graph, const std::vector<ValueId>
   return out;
 }
 
+// Whether the given sizes choose the form of a speculation that the step is of; without sizes, whether it is the first.
+bool is_chosen(const Plan& plan, const Step& step, const BoundSizes& sizes) {
+  if (step.speculation == kNone) return true;
+  bool equal = true;
+  for (const auto& [a, b] : plan.speculations[step.speculation].equal) {
+    if (sizes.bound()) equal = equal && sizes.size(plan.dims.dim(a)) == sizes.size(plan.dims.dim(b));
+  }
+  return equal == step.if_equal;
+}
+
+Explanation::Kernel explain_kernel(const Plan& plan, const Step& step, const BoundSizes& sizes) {
+  const bool area = step.kind == StepKind::kArea;
+  Explanation::Kernel kernel{step.name,
+                             std::string(area ? to_string(plan.areas[step.area].kind) : info(step.op).text),
+                             step_ops(step),
+                             describe(*plan.graph, step.inputs),
+                             describe(*plan.graph, step.outputs),
+                             step.pack != kNone,
+                             moved(*plan.graph, operands(step.inputs, step.outputs), sizes)};
+  kernel.chosen = is_chosen(plan, step, sizes);
+  if (step.speculation != kNone) {
+    kernel.condition = fmt::format("{} {}", step.if_equal ? "if" : "unless",
+                                   condition_text(plan, plan.speculations[step.speculation]));
+  }
+  return kernel;
+}
+
 std::string reason(const Step& step) {
   switch (step.kind) {
     case StepKind::kHostCall:
@@ -160,6 +188,7 @@ Explanation explain_plan(const Plan& plan, const BoundSizes& sizes) {
   Explanation out;
   const Graph& graph = *plan.graph;
   out.nodes_after = live_nodes(graph);
+  out.speculations = plan.speculations.size();
   out.bytes_fused = sizes.bound() ? 0 : -1;
   for (const Step& step : plan.steps) {
     for (const Slot slot : step.late) {
@@ -170,15 +199,9 @@ Explanation explain_plan(const Plan& plan, const BoundSizes& sizes) {
     } else if (is_host_step(step.kind)) {
       add_host_step(step, out);
     } else {
-      const bool area = step.kind == StepKind::kArea;
-      Explanation::Kernel kernel{step.name,
-                                 std::string(area ? to_string(plan.areas[step.area].kind) : info(step.op).text),
-                                 step_ops(plan, step),
-                                 describe(graph, step.inputs),
-                                 describe(graph, step.outputs),
-                                 step.pack != kNone,
-                                 moved(graph, operands(step.inputs, step.outputs), sizes)};
-      out.bytes_fused = kernel.bytes < 0 || out.bytes_fused < 0 ? -1 : out.bytes_fused + kernel.bytes;
+      Explanation::Kernel kernel = explain_kernel(plan, step, sizes);
+      if (kernel.chosen)
+        out.bytes_fused = kernel.bytes < 0 || out.bytes_fused < 0 ? -1 : out.bytes_fused + kernel.bytes;
       out.kernels.push_back(std::move(kernel));
     }
   }
@@ -203,10 +226,14 @@ void print_explanation(const Explanation& given, const std::string& indent, std:
   const auto line = [&]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
     out += indent + fmt::format(format, std::forward<Args>(args)...) + "\n";
   };
-  line("{} kernels in {} programs, {} views", given.kernels.size(), given.programs, given.views);
+  const auto chosen = std::count_if(given.kernels.begin(), given.kernels.end(),
+                                    [](const Explanation::Kernel& kernel) { return kernel.chosen; });
+  line("{} kernels in {} programs, {} views", chosen, given.programs, given.views);
+  if (given.speculations != 0) line("{} kernels are one or several, as sizes agree", given.speculations);
   for (const Explanation::Kernel& kernel : given.kernels) {
-    line("  {} '{}': {}{}{}", kernel.kind, kernel.name, fmt::join(kernel.ops, " "),
-         kernel.packed ? ", packed weight" : "", kernel.bytes >= 0 ? fmt::format(", {} bytes", kernel.bytes) : "");
+    line("  {} '{}': {}{}{}{}{}", kernel.kind, kernel.name, fmt::join(kernel.ops, " "),
+         kernel.packed ? ", packed weight" : "", kernel.bytes >= 0 ? fmt::format(", {} bytes", kernel.bytes) : "",
+         kernel.condition.empty() ? "" : ", ", kernel.condition);
     line("    {} -> {}", fmt::join(kernel.reads, ", "), fmt::join(kernel.writes, ", "));
   }
   if (given.bytes_unfused >= 0 && given.bytes_fused >= 0) {
@@ -231,7 +258,7 @@ Result<Explanation> explain(const Session& session, std::span<const Sizes> sizes
   out.nodes_before = live_nodes(session.source());
   out.passes = session.passes();
   for (const passes::PassReport& pass : out.passes) {
-    out.refused.insert(out.refused.end(), pass.refused.begin(), pass.refused.end());
+    out.refused.insert(out.refused.end(), pass.fused.refused.begin(), pass.fused.refused.end());
   }
   out.bytes_unfused = bound.bound() ? unfused_bytes(session.source(), bound) : -1;
   return out;

@@ -14,6 +14,8 @@ struct Explanation {
     std::vector<std::string> reads, writes;  // name and type of each stream: "x: f32[B, 64]"
     bool packed = false;                     // reads a packed weight
     std::int64_t bytes = -1;                 // read and written; -1: not known
+    std::string condition;                   // of a speculation: "if B = C", of its split "unless B = C"; else empty
+    bool chosen = true;                      // by the given sizes; without sizes the split is not
   };
   struct HostStep {
     std::string name, kind, reason;
@@ -23,13 +25,14 @@ struct Explanation {
   std::size_t nodes_before = 0, nodes_after = 0;
   std::vector<passes::PassReport> passes;
   std::vector<Kernel> kernels;
-  std::size_t views = 0;                    // steps that move nothing, as far as strides allow
-  std::size_t programs = 0;                 // launches of one call, without regions
-  std::vector<HostStep> fallbacks;          // operators that the runtime lacks
-  std::vector<HostStep> host_steps;         // control flow, late sizes, checks
-  std::vector<std::string> packed_weights;  // "w: f32[64, 64]"
-  std::vector<std::string> late_symbols;    // known only while a call runs
-  passes::FuseReport refused;               // neighbours that stayed two kernels, and why
+  std::size_t speculations = 0;              // kernels of which the plan has a split form too
+  std::size_t views = 0;                     // steps that move nothing, as far as strides allow
+  std::size_t programs = 0;                  // launches of one call, without regions
+  std::vector<HostStep> fallbacks;           // operators that the runtime lacks
+  std::vector<HostStep> host_steps;          // control flow, late sizes, checks
+  std::vector<std::string> packed_weights;   // "w: f32[64, 64]"
+  std::vector<std::string> late_symbols;     // known only while a call runs
+  std::vector<passes::FuseRefusal> refused;  // neighbours that stayed two kernels, and why
   // For given sizes: bytes that the operators read and write one by one, and that the kernels do; -1: not known.
   std::int64_t bytes_unfused = -1, bytes_fused = -1;
 };

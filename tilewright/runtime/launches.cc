@@ -15,12 +15,16 @@ void find_launches(Plan& plan) {
   for (const Segment& segment : plan.segments) {
     ++launch;
     int count = 0;
+    bool after_speculation = false;
     std::size_t first_view = segment.begin;  // of the views since the last kernel: they stand in the launch of the next
     for (std::size_t i = segment.begin; i < segment.end; ++i) {
       Step& step = plan.steps[i];
       if (step.kind == StepKind::kView) continue;
       if (step.kind == StepKind::kAssign) break;
-      step.beside = count > 0 && count < isa::kMaxLaunch && !touches(step.inputs, wrote) &&
+      // What runs around the forms of a speculation is not known here.
+      const bool decided = step.speculation == kNone && !after_speculation;
+      after_speculation = step.speculation != kNone;
+      step.beside = decided && count > 0 && count < isa::kMaxLaunch && !touches(step.inputs, wrote) &&
                     !touches(step.outputs, wrote) && !touches(step.outputs, read);
       if (!step.beside) {
         ++launch;
@@ -47,9 +51,12 @@ bool Launches::add(const Step& step, std::size_t begin, bool has_temps, std::vec
   // Nothing may run beside a copy that a view made, which its readers read in the view's place, nor beside a step with
   // temporary memory, which is free for the next step at once.
   const bool closed = step.kind == StepKind::kView || has_temps;
-  const bool joins = step.beside && single && !closed && count_ > 0 && count_ < isa::kMaxLaunch;
+  const int streams = isa::Inst(words.data() + begin).num_streams();
+  const bool joins = step.beside && single && !closed && count_ > 0 && count_ < isa::kMaxLaunch &&
+                     streams_ + streams <= 8 * isa::kMaxStreams;
   if (joins) words[begin] |= isa::kBeside;
   count_ = closed ? 0 : joins ? count_ + 1 : 1;
+  streams_ = joins ? streams_ + streams : streams;
   return count_ > 0;
 }
 

@@ -30,6 +30,7 @@ class Launches {
   std::int64_t kept_limit_, kept_bytes_ = 0;
   std::vector<ValueId> kept_;
   int count_ = 0;  // instructions of the launch; 0: none may join
+  int streams_ = 0;
 };
 
 }  // namespace tilewright::runtime

@@ -72,18 +72,58 @@ TEST(Launches, AReaderThroughAViewDoesNotJoin) {
             (std::vector<int>{1, 1}));
 }
 
+// Eight experts of two products each, written one after the other: two launches of eight.
+TEST(Launches, ChainsOfExpertsRunSideBySide) {
+  std::string text = "x: f32[16, 16] ";
+  std::string results;
+  for (int i = 0; i < 8; ++i) text += fmt::format("w{0}: f32[16, 16] ", i);
+  for (int i = 0; i < 8; ++i) {
+    text += fmt::format("h{0} = matmul(x, w{0}) r{0} = relu(h{0}) e{0} = matmul(r{0}, w{0}) ", i);
+    results += fmt::format("{}e{}", i == 0 ? "" : ", ", i);
+  }
+  EXPECT_EQ(launches_of(text + "return " + results), (std::vector<int>{8, 8}));
+}
+
+TEST(Launches, AStepOfAnOptimiserOverManyParameters) {
+  std::string text, results;
+  for (int i = 0; i < 20; ++i) {
+    text += fmt::format("p{0}: f32[{1}] g{0}: f32[{1}] m{0}: f32[{1}] ", i, 16 + i);
+  }
+  text += "a = scalar() dtype=f32 value=0.9 b = scalar() dtype=f32 value=-0.1 ";
+  for (int i = 0; i < 20; ++i) {
+    text += fmt::format("k{0} = mul(m{0}, a) n{0} = add(k{0}, g{0}) d{0} = mul(n{0}, b) q{0} = add(p{0}, d{0}) ", i);
+    results += fmt::format("{0}n{1}, q{1}", i == 0 ? "" : ", ", i);
+  }
+  EXPECT_EQ(launches_of(text + "return " + results), (std::vector<int>{16, 4}));
+}
+
+// Of other kinds, or further on in a chain: they stay where they are.
+TEST(Launches, OnlyTheLikeComesForward) {
+  EXPECT_EQ(launches_of(R"(
+    x: f32[16, 16]
+    a = matmul(x, x)
+    b = softmax(a) axis=1
+    c = exp(x)
+    d = matmul(b, c)
+    e = matmul(x, b)
+    return d, e
+  )"),
+            (std::vector<int>{1, 2, 2}));
+}
+
 // What the first of two neighbours releases may not become the memory of the second.
 TEST(Launches, MemoryIsKeptUntilTheLaunchEnds) {
   const auto launches = launches_of(R"(
     x: f32[8, 8]
     y: f32[8, 8]
+    s = softmax(y) axis=1
     a = matmul(x, x)
     b = matmul(a, x)
-    c = matmul(y, y)
+    c = matmul(s, y)
     d = matmul(b, c)
     return d
   )");
-  EXPECT_EQ(launches, (std::vector<int>{1, 2, 1}));
+  EXPECT_EQ(launches, (std::vector<int>{2, 2, 1}));
 }
 
 }  // namespace

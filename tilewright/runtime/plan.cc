@@ -5,9 +5,11 @@
 
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/graph/bound_symbols.h"
+#include "tilewright/passes/pass.h"
 #include "tilewright/runtime/late_sizes.h"
 #include "tilewright/runtime/launches.h"
 #include "tilewright/runtime/plan_in_place.h"
+#include "tilewright/runtime/stack_steps.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -46,25 +48,32 @@ class PlanBuilder {
     TW_TRY(check_ranks());
     add_values();
     add_inputs();
-    for (NodeId id : graph_->order()) {
-      if (graph_->node(id).op != Op::kAssign) TW_TRY(add_step(id));
-    }
+    TW_TRY(add_steps());
     for (NodeId id : graph_->order()) {
       if (graph_->node(id).op == Op::kAssign) TW_TRY(add_step(id));
     }
     add_outputs();
     collect_guards(options_.source != nullptr ? *options_.source : *graph_, plan_->dims, plan_->guards);
-    order_views();
+    if (options_.stack) stack_steps(*plan_);
+    order_views(*plan_);
     find_in_place(*plan_, options_);
     find_storage_orders();
     TW_TRY(find_late_slots());
     cut_segments();
     find_releases();
-    find_launches(*plan_);
+    if (options_.stack) find_launches(*plan_);
     return std::move(plan_);
   }
 
  private:
+  Status add_steps() {
+    for (const StepGroup& group : group_steps(*graph_, options_)) {
+      if (group.area != nullptr) TW_TRY(add_speculation(*group.area));
+      for (NodeId id : group.nodes) TW_TRY(add_step(id, group.area != nullptr));
+    }
+    return {};
+  }
+
   Status check_ranks() const {
     for (ValueId id = 0; id < graph_->num_values(); ++id) {
       const TensorType& type = graph_->type(id);
@@ -119,7 +128,7 @@ class PlanBuilder {
     return attr;
   }
 
-  Status add_step(NodeId id) {
+  Status add_step(NodeId id, bool is_part = false) {
     const Node& node = graph_->node(id);
     for (ValueId value : node.inputs) use(value);
     for (ValueId value : node.outputs) use(value);
@@ -141,7 +150,8 @@ class PlanBuilder {
       value.origin = Origin::kView;
       value.root = plan_->values[node.inputs[0]].root;
     } else if (node.op == Op::kFused) {
-      TW_TRY(add_area(node, step));
+      if (is_part) step.speculation = static_cast<std::uint32_t>(plan_->speculations.size() - 1);
+      TW_TRY(add_area(*node.regions[0], node.attrs.text("kind"), step));
     } else if (node.op == Op::kNonZero) {
       return add_nonzero(node, std::move(step));
     } else if (!compiler::has_kernel(node.op)) {
@@ -151,23 +161,41 @@ class PlanBuilder {
     return {};
   }
 
-  Status add_area(const Node& node, Step& step) {
+  Status add_area(const Graph& region, const std::string& kind, Step& step) {
     step.kind = StepKind::kArea;
+    step.fused = &region;
     step.area = static_cast<std::uint32_t>(plan_->areas.size());
-    auto area = compiler::lower_area(*node.regions[0], node.attrs.text("kind"), plan_->dims);
+    auto area = compiler::lower_area(region, kind, plan_->dims);
     if (!area.ok()) return std::move(area).error().in(step.name);
-    if (area->kind == compiler::Area::Kind::kContraction) add_packs(node, *area, step);
+    if (area->kind == compiler::Area::Kind::kContraction) add_packs(step.inputs, *area, step);
     plan_->areas.push_back(std::move(area).value());
     return {};
   }
 
-  void add_packs(const Node& node, const compiler::Area& area, Step& step) {
+  // A step for the one kernel of a speculation; its parts follow as steps of their own.
+  Status add_speculation(const passes::SpeculativeArea& area) {
+    Speculation& added = plan_->speculations.emplace_back();
+    added.region = area.region;
+    for (std::size_t i = 0; i + 1 < area.equal.size(); i += 2)
+      added.equal.emplace_back(plan_->dims.add(area.equal[i]), plan_->dims.add(area.equal[i + 1]));
+    Step step{.kind = StepKind::kArea, .op = Op::kFused, .inputs = area.inputs, .outputs = area.outputs};
+    step.speculation = static_cast<std::uint32_t>(plan_->speculations.size() - 1);
+    step.if_equal = true;
+    step.name = graph_->value(area.outputs[0]).name;
+    for (ValueId value : step.inputs) use(value);
+    for (ValueId value : step.outputs) use(value);
+    TW_TRY(add_area(*area.region, area.kind, step));
+    plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  void add_packs(const std::vector<ValueId>& inputs, const compiler::Area& area, Step& step) {
     using compiler::PackForm;
-    step.pack = add_pack(node.inputs[area.rhs], area.block == 0 ? PackForm::kMatrix : PackForm::kWords);
+    step.pack = add_pack(inputs[area.rhs], area.block == 0 ? PackForm::kMatrix : PackForm::kWords);
     if (area.block == 0) return;
-    step.scale_pack = add_pack(node.inputs[area.scales], PackForm::kColumns);
+    step.scale_pack = add_pack(inputs[area.scales], PackForm::kColumns);
     if (area.rhs_zero == compiler::AreaNode::kNone) return;
-    step.zero_pack = add_pack(node.inputs[area.rhs_zero], PackForm::kColumns);
+    step.zero_pack = add_pack(inputs[area.rhs_zero], PackForm::kColumns);
   }
 
   // The right operand of a matmul that is a view of a weight or constant of fixed size is packed once.
@@ -287,6 +315,8 @@ class PlanBuilder {
         options.weight_captures.push_back(is_weight(capture.outer));
       }
       step.captures.push_back(std::move(outer));
+      options.speculative = options_.speculative;
+      options.speculated = region.get();
       TW_ASSIGN(auto plan, build_plan(region->clone(), options));
       for (Slot slot : plan->symbol_slots) plan->outer_slots.push_back(plan_->dims.add(plan->dims.dim(slot)));
       step.regions.push_back(std::move(plan));
@@ -296,7 +326,7 @@ class PlanBuilder {
 
   // The body of a loop, its last region, may write its next state over the one before.
   PlanOptions region_options(const Step& step) const {
-    PlanOptions options{.panel = options_.panel};
+    PlanOptions options{.panel = options_.panel, .stack = options_.stack};
     const bool body = step.kind == StepKind::kScan || (step.kind == StepKind::kWhile && step.regions.size() == 1);
     if (!body) return options;
     options.first_donated = step.kind == StepKind::kScan ? 1 : 0;
@@ -346,37 +376,6 @@ class PlanBuilder {
       if (perm.empty() || perm.back() + 1 != static_cast<std::int64_t>(perm.size())) continue;
       plan_->values[value].order.assign(perm.begin(), perm.end());
     }
-  }
-
-  // A view stands right before its first reader: a reshape that has to copy holds memory no longer than it must.
-  void order_views() {
-    std::vector<std::size_t> view_of(plan_->values.size(), SIZE_MAX);
-    for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
-      if (plan_->steps[i].kind == StepKind::kView) view_of[plan_->steps[i].outputs[0]] = i;
-    }
-    std::vector<Step> ordered;
-    ordered.reserve(plan_->steps.size());
-    const auto take_views = [&](const auto& self, ValueId value) -> void {
-      const std::size_t view = view_of[value];
-      if (view == SIZE_MAX) return;
-      view_of[value] = SIZE_MAX;
-      self(self, plan_->steps[view].inputs[0]);
-      ordered.push_back(std::move(plan_->steps[view]));
-    };
-    const auto take_rest = [&] {
-      for (ValueId value = 0; value < view_of.size(); ++value) take_views(take_views, value);
-    };
-    for (Step& step : plan_->steps) {
-      if (step.kind == StepKind::kView) continue;
-      if (step.kind == StepKind::kAssign) take_rest();
-      for (ValueId value : step.inputs) take_views(take_views, value);
-      for (const auto& captures : step.captures) {
-        for (ValueId value : captures) take_views(take_views, value);
-      }
-      ordered.push_back(std::move(step));
-    }
-    take_rest();
-    plan_->steps = std::move(ordered);
   }
 
   void cut_segments() {

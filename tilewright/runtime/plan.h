@@ -12,6 +12,10 @@
 #include "tilewright/runtime/guards.h"
 #include "tilewright/tensor/dim_program.h"
 
+namespace tilewright::passes {
+struct SpeculativeArea;
+}
+
 namespace tilewright::runtime {
 
 using Slot = DimProgram::Slot;
@@ -44,9 +48,25 @@ struct PlanAttr {
 
 struct Plan;
 
+// Two forms of one computation, both in the list of steps: which runs is chosen when sizes are bound.
+struct Speculation {
+  std::vector<std::pair<Slot, Slot>> equal;  // one kernel if every pair is
+  std::shared_ptr<const Graph> region;       // that kernel
+};
+
+inline bool choose(const Speculation& speculation, std::span<const DimValue> dims) {
+  for (const auto& [a, b] : speculation.equal) {
+    if (dims[a].integer != dims[b].integer) return false;
+  }
+  return true;
+}
+
 struct Step {
   StepKind kind;
   Op op;
+  const Graph* fused = nullptr;       // kArea: what is fused
+  std::uint32_t speculation = kNone;  // runs only if this one is decided
+  bool if_equal = false;              // in favour of one kernel (or not)
   std::vector<ValueId> inputs, outputs;
   std::vector<PlanAttr> attrs;
   std::uint32_t area = kNone;                           // kArea: index in areas
@@ -105,7 +125,10 @@ struct PlanOptions {
   // Graph inputs that nobody reads after the call; result first_next + i is the next state of input first_donated + i.
   std::size_t first_donated = 0, num_donated = 0, first_next = 0;
   std::vector<bool> weight_captures;  // of a region: which captures are weights of the graph around it
-  const Graph* source = nullptr;      // what the passes were given: its sizes are guarded, not those they left
+  bool stack = true;                  // kernels that do not depend on each other share a launch
+  const std::vector<passes::SpeculativeArea>* speculative = nullptr;  // those whose graph is `speculated`
+  const Graph* speculated = nullptr;
+  const Graph* source = nullptr;  // what the passes were given: its sizes are guarded, not those they left
 };
 
 struct Plan {
@@ -116,6 +139,7 @@ struct Plan {
   std::vector<Segment> segments;
   std::vector<compiler::Area> areas;
   std::vector<PackPlan> packs;
+  std::vector<Speculation> speculations;
   std::vector<ValueId> inputs;  // graph inputs, then captures
   std::size_t num_graph_inputs = 0;
   std::vector<PlanOutput> outputs;

@@ -57,10 +57,14 @@ class PlanPrinter {
   void print_step(const Plan& plan, const Step& step) {
     std::string text(to_string(step.kind));
     if (step.kind == StepKind::kArea) text = to_string(plan.areas[step.area].kind);
-    text += fmt::format(" {{{}}}", fmt::join(step_ops(plan, step), " "));
+    text += fmt::format(" {{{}}}", fmt::join(step_ops(step), " "));
     if (step.counts) text += " counting";
     text += fmt::format(" ({}) -> {}", values_text(plan, step.inputs), values_text(plan, step.outputs));
     if (step.pack != kNone) text += " packed";
+    if (step.speculation != kNone) {
+      text += fmt::format(" {} {}", step.if_equal ? "if" : "unless",
+                          condition_text(plan, plan.speculations[step.speculation]));
+    }
     for (const Slot slot : step.late) {
       if (plan.late_slots[slot]) text += fmt::format(" binds {}", plan.dims.dim(slot));
     }
@@ -139,12 +143,19 @@ std::string_view to_string(compiler::Area::Kind kind) {
   __builtin_unreachable();
 }
 
-std::vector<std::string> step_ops(const Plan& plan, const Step& step) {
+std::vector<std::string> step_ops(const Step& step) {
   std::vector<std::string> ops;
   if (step.op != Op::kFused) return {std::string(info(step.op).text)};
-  const Node& node = plan.graph->node(plan.graph->value(step.outputs[0]).producer);
-  for (const NodeId id : node.regions[0]->order()) ops.emplace_back(info(node.regions[0]->node(id).op).text);
+  for (const NodeId id : step.fused->order()) ops.emplace_back(info(step.fused->node(id).op).text);
   return ops;
+}
+
+std::string condition_text(const Plan& plan, const Speculation& speculation) {
+  std::string out;
+  for (const auto& [a, b] : speculation.equal) {
+    out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", plan.dims.dim(a), plan.dims.dim(b));
+  }
+  return out;
 }
 
 }  // namespace tilewright::runtime

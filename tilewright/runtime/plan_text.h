@@ -10,6 +10,7 @@ std::string_view to_string(StepKind kind);              // "area", "host call"
 bool is_host_step(StepKind kind);                       // runs between programs
 std::string_view to_string(compiler::Area::Kind kind);  // "map", "rows", "columns", "matmul"
 // The operators that a step computes, in order: those of the region of a fused area, else the step's own.
-std::vector<std::string> step_ops(const Plan& plan, const Step& step);
+std::vector<std::string> step_ops(const Step& step);
+std::string condition_text(const Plan& plan, const Speculation& speculation);  // "B = C"
 
 }  // namespace tilewright::runtime

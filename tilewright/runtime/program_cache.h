@@ -18,6 +18,7 @@ struct BoundSegment {
   std::int64_t scratch_bytes = 0;
   std::int64_t arena_bytes = 0;
   std::int64_t bytes_written = 0;    // to buffers, each time it runs
+  int num_fused = 0, num_split = 0;  // speculations of each outcome
   std::unique_ptr<BindState> state;  // set when something after this segment reads it
   std::int64_t bytes() const;
 

@@ -61,6 +61,10 @@ Status Runner::Call::run_segment(std::size_t segment) {
   if (bound.words.empty()) return {};
   stats().launches.fetch_add(1, std::memory_order_relaxed);
   stats().bytes_written.fetch_add(bound.bytes_written, std::memory_order_relaxed);
+  if (bound.num_fused + bound.num_split != 0) {
+    stats().speculations_fused.fetch_add(bound.num_fused, std::memory_order_relaxed);
+    stats().speculations_split.fetch_add(bound.num_split, std::memory_order_relaxed);
+  }
   // A trip of a loop takes about 100 ns: looking at the clock around it would take as long.
   if (runner_.is_region_) return runner_.machine_.run(bound.words, bound.scratch_bytes, c_.buffers);
   const std::int64_t start = clock_ns(CLOCK_MONOTONIC);
@@ -98,6 +102,8 @@ Result<std::shared_ptr<const BoundSegment>> Runner::Call::bind_segment(std::size
   const std::shared_ptr<BoundSegment> bound = BoundSegment::make();
   bound->words.assign(program.words.begin(), program.words.end());
   bound->scratch_bytes = program.scratch_bytes;
+  bound->num_fused = c_.binder.num_fused();
+  bound->num_split = c_.binder.num_split();
   bound->arena_bytes = program.buffers[0].bytes = c_.state.allocator.end();
   if (Status status = isa::verify_program(program, bound->bytes_written); !status.ok()) {
     return fail(ErrorKind::kInternal, "an encoded program does not verify: {}", status.error().message);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "tilewright/runtime/debug.h"
 #include "tilewright/runtime/explain.h"
@@ -25,6 +26,17 @@ void tell(const Session& session, double micros) {
   if (debugs(DebugLevel::kKernels)) write_debug(to_string(*explanation));
 }
 
+// The passes that TILEWRIGHT_SKIP names.
+void add_skipped(std::vector<std::string>& skip) {
+  const char* const given = std::getenv("TILEWRIGHT_SKIP");
+  std::string_view rest = given == nullptr ? "" : given;
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    if (comma > 0) skip.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+}
+
 }  // namespace
 
 Result<vm::Machine*> default_machine() {
@@ -43,6 +55,7 @@ Result<std::unique_ptr<Session>> Session::compile(std::unique_ptr<Graph> graph, 
   session->source_ = graph->clone();
   passes::open_areas(*graph);
   passes::PipelineOptions pipeline = options.pipeline;
+  add_skipped(pipeline.skip);
   if (debugs(DebugLevel::kPasses)) {
     pipeline.verify_each = true;
     pipeline.print_after.emplace_back("all");
@@ -50,8 +63,18 @@ Result<std::unique_ptr<Session>> Session::compile(std::unique_ptr<Graph> graph, 
   TW_ASSIGN(session->reports_, passes::run_pipeline(*graph, pipeline));
   const std::unique_ptr<Graph> live = session->source_->clone();
   passes::remove_dead_nodes(*live);
+  std::vector<passes::SpeculativeArea> speculative;
+  for (passes::PassReport& report : session->reports_) {
+    std::move(report.fused.speculative.begin(), report.fused.speculative.end(), std::back_inserter(speculative));
+    report.fused.speculative.clear();
+  }
   PlanOptions plan_options{
-      .panel = machine->traits().matmul_panel, .output_strides = options.output_strides, .source = live.get()};
+      .panel = machine->traits().matmul_panel,
+      .output_strides = options.output_strides,
+      .stack = std::find(pipeline.skip.begin(), pipeline.skip.end(), "stack_steps") == pipeline.skip.end(),
+      .speculative = &speculative,
+      .speculated = graph.get(),
+      .source = live.get()};
   TW_ASSIGN(session->plan_, build_plan(std::move(graph), plan_options));
   session->runner_ = std::make_unique<Runner>(*session->plan_, *machine, options.runner);
   if (debugs(DebugLevel::kSummary)) {

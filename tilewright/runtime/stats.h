@@ -9,9 +9,11 @@ namespace tilewright::runtime {
 
 struct Stats {
   std::atomic<std::int64_t> calls{0};
-  std::atomic<std::int64_t> launches{0};       // programs run
-  std::atomic<std::int64_t> bytes_written{0};  // by programs, to buffers: intermediates, results, assigned inputs
-  std::atomic<std::int64_t> machine_ns{0};     // wall time in those outside of loops and branches
+  std::atomic<std::int64_t> launches{0};            // programs run
+  std::atomic<std::int64_t> bytes_written{0};       // by programs, to buffers: intermediates, results, assigned inputs
+  std::atomic<std::int64_t> machine_ns{0};          // wall time in those outside of loops and branches
+  std::atomic<std::int64_t> speculations_fused{0};  // in programs run: one kernel, for their sizes agreed
+  std::atomic<std::int64_t> speculations_split{0};  // or several
   std::atomic<std::int64_t> programs_encoded{0};
   std::atomic<std::int64_t> cache_hits{0};
   std::atomic<std::int64_t> guards_failed{0};

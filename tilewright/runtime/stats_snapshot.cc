@@ -34,6 +34,8 @@ StatsSnapshot stats_snapshot() {
   out.calls = now.calls;
   out.launches = now.launches;
   out.machine_ns = now.machine_ns;
+  out.speculations_fused = now.speculations_fused;
+  out.speculations_split = now.speculations_split;
   out.programs_encoded = now.programs_encoded;
   out.bytes_written = now.bytes_written;
   out.cache_hits = now.cache_hits;

@@ -6,10 +6,12 @@
 namespace tilewright {
 
 struct StatsSnapshot {
-  std::int64_t calls = 0;          // of models and sessions, regions included
-  std::int64_t launches = 0;       // programs run
-  std::int64_t bytes_written = 0;  // by programs, to buffers
-  std::int64_t machine_ns = 0;     // wall time that the machine took for those outside of loops and branches
+  std::int64_t calls = 0;               // of models and sessions, regions included
+  std::int64_t launches = 0;            // programs run
+  std::int64_t bytes_written = 0;       // by programs, to buffers
+  std::int64_t machine_ns = 0;          // wall time that the machine took for those outside of loops and branches
+  std::int64_t speculations_fused = 0;  // in programs run: kernels that were one, for their sizes agreed
+  std::int64_t speculations_split = 0;  // or several
   std::int64_t programs_encoded = 0;
   std::int64_t cache_hits = 0;     // programs found ready
   std::int64_t guards_failed = 0;  // calls refused for a size
