@@ -6,6 +6,7 @@ Both run in one process and one thread; a row is the low (0.1) quantile of the t
 import argparse
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -133,6 +134,12 @@ class Nothing(TorchDispatchMode):
         return args[0]
 
 
+def dispatch_all(own, args, calls: int) -> None:
+    add, dispatch = torch.ops.aten.add.Tensor, own.stream.dispatch
+    for _ in range(calls):
+        dispatch(own, add, (), args, {})
+
+
 def costs(rounds: int) -> dict:
     """us per op: eager, a mode that does nothing, one that makes the result, recording (all, and its C++ part)."""
     x, w = torch.randn(1024), torch.randn(1024)
@@ -144,7 +151,6 @@ def costs(rounds: int) -> dict:
 
     rows = {name: [] for name in ("eager add", "mode that returns", "mode that makes the result", "lazy, recording")}
     rows["lazy, the C++ part"] = []
-    add = torch.ops.aten.add.Tensor
     for _ in range(rounds):
         rows["eager add"].append(thread_time(adds))
         with Nothing():
@@ -156,12 +162,8 @@ def costs(rounds: int) -> dict:
             tilewright.flush()
             rows["lazy, recording"].append(thread_time(adds))
             tilewright.flush()
-            own = recorder.ACTIVE[0]
-            dispatch = own.stream.dispatch
             with _disable_current_modes():
-                rows["lazy, the C++ part"].append(
-                    thread_time(lambda: [dispatch(own, add, (), (x, w), {}) for _ in range(calls)] and None)
-                )
+                rows["lazy, the C++ part"].append(thread_time(partial(dispatch_all, recorder.ACTIVE[0], (x, w), calls)))
     return {name: low(times) / calls for name, times in rows.items()}
 
 

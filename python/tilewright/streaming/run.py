@@ -15,7 +15,7 @@ from .build import REFUSALS, SegmentBuilder
 from .facts import OpFacts
 from .layouts import DTYPES
 from .metadata import Metadata, ResultLayout, describe
-from .naming import Naming
+from .naming import Naming, symint_positions, takes_floats
 from .refs import Ref
 from .segment import Op, Segment, as_tensor, exported, input_tensors
 from .statistics import STATISTICS
@@ -210,8 +210,14 @@ Call = tuple[Any, dict[str, Any], Metadata]
 def can_lower(facts: OpFacts, args: Any, kwargs: Any, metadata: Metadata, call: Call) -> bool:
     """True if torch and the library both run the op on such arguments; found out once by compiling it alone. `call` is
     the call as it was made, with its outputs."""
-    targets = tuple(_coarse(call[1][at] if isinstance(at, str) else call[0][at]) for at in facts.writes)
-    key = (facts.overload, targets, tuple(_coarse(x) for x in args), tuple((n, _coarse(x)) for n, x in kwargs.items()))
+    sizes, size_names = symint_positions(facts.functional)
+    arithmetic = takes_floats(facts.functional)
+    key: tuple[Any, ...] = (
+        facts.overload,
+        tuple(_coarse(call[1][at] if isinstance(at, str) else call[0][at], True) for at in facts.writes),
+        tuple(_coarse(item, at in sizes or arithmetic) for at, item in enumerate(args)),
+        tuple((name, _coarse(item, name in size_names or arithmetic)) for name, item in kwargs.items()),
+    )
     if facts.stores_numbers:
         key = (*key, *(repr(x) for x in (*args, *kwargs.values()) if isinstance(x, (int, float))))
     known = _lowerable.get(key)
@@ -246,14 +252,15 @@ def _runs_on_torch(facts: OpFacts, call: Call) -> bool:
     )
 
 
-def _coarse(argument: Any) -> Any:
+def _coarse(argument: Any, any_int: bool) -> Any:
+    """What of an argument decides whether an op can run; `any_int`: the value of an int does not."""
     if isinstance(argument, torch.Tensor):
         return (argument.dtype, tuple(min(size, 2) for size in argument.shape), _stride_class(argument.stride()))
     if isinstance(argument, (list, tuple)):
-        return tuple(_coarse(item) for item in argument)
-    if isinstance(argument, bool) or not isinstance(argument, (int, float)):
-        return describe(argument, True)
-    return type(argument)
+        return tuple(_coarse(item, any_int) for item in argument)
+    if isinstance(argument, float) or (any_int and isinstance(argument, int) and not isinstance(argument, bool)):
+        return type(argument)
+    return describe(argument, True)
 
 
 def _stride_class(strides: tuple[int, ...]) -> tuple[int, ...]:
