@@ -253,8 +253,10 @@ def where(p: Program) -> None:
 
 
 def cast(p: Program) -> None:
-    x = p.pick()
-    p.add(x.to(p.draw.choice(DTYPES)))
+    x, dtype = p.pick(), p.draw.choice(DTYPES)
+    if x.dtype.is_floating_point and not dtype.is_floating_point:
+        x = torch.nan_to_num(x, 0.0, 0.0, 0.0)  # C++ does not say what integer an infinity becomes
+    p.add(x.to(dtype))
 
 
 def index(p: Program) -> None:

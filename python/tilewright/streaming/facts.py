@@ -117,6 +117,11 @@ def _classified(base: OpFacts, schema: Any, tags: set[Any]) -> OpFacts:
     viewed = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
     if (viewed and not written) or schema.name in _UNDECLARED_VIEWS:
         return _with(base, kind="view")
+    is_composite = base.overload.has_kernel_for_dispatch_key(torch.DispatchKey.CompositeImplicitAutograd)
+    is_whole = find_lowering(base.overload) is not None
+    is_recorded = is_whole or (base.overload in decomposition_table() and not unsafe & tags)
+    if is_composite and not written and not is_recorded and not base.hidden_writes:
+        return _with(base, kind="composite")
     is_attention = schema.name.startswith("aten::_scaled_dot_product_flash_attention_for_cpu")
     if (unsafe & tags and not is_attention) or base.hidden_writes or base.is_host_read or not schema.returns:
         return _with(base, writes=written)
@@ -133,8 +138,6 @@ def _classified(base: OpFacts, schema: Any, tags: set[Any]) -> OpFacts:
     if whole or functional in decomposition_table():
         is_out = bool(written) and isinstance(written[0], str)
         return _with(base, kind="record", functional=functional, writes=written, is_out=is_out, is_whole=whole)
-    if not written and base.overload.has_kernel_for_dispatch_key(torch.DispatchKey.CompositeImplicitAutograd):
-        return _with(base, kind="composite")
     return _with(base, writes=written)
 
 

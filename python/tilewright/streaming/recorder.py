@@ -20,7 +20,8 @@ from .facts import OpFacts, facts_of
 from .layouts import DTYPES, layout_of, overlap, storage_key, writes_once
 from .metadata import Metadata, NotRecordable, ResultLayout, metadata_of
 from .naming import takes_floats
-from .run import can_lower, run_segment
+from .recordable import checked
+from .run import run_segment
 from .statistics import STATISTICS
 from .templates import read_call
 
@@ -170,8 +171,8 @@ class Recorder(TorchDispatchMode):
         targets = [kwargs[at] if isinstance(at, str) else args[at] for at in facts.writes]
         options = {name: item for name, item in kwargs.items() if name not in facts.writes}
         computed = computed_metadata(facts, metadata, targets, args, options)
-        if not can_lower(facts, args, options, computed, (args, kwargs, metadata)):
-            raise NotRecordable("no lowering for these arguments")
+        computed = checked(facts, args, options, computed, (args, kwargs, metadata))
+        metadata = metadata if targets else computed
         call = read_call(facts.functional, args, options, computed.results, computed.as_list)
         layouts = [None if row is None else row.as_layout() for row in computed.results]
         if facts.is_learnt and (call.template.names_floats or not takes_floats(facts.functional)):

@@ -12,12 +12,9 @@ import torch
 
 from .. import _core, threads
 from .build import REFUSALS, SegmentBuilder
-from .facts import OpFacts
 from .layouts import DTYPES
-from .metadata import Metadata, ResultLayout, describe
-from .naming import Naming, symint_positions, takes_floats
-from .refs import Ref
-from .segment import Op, Segment, as_tensor, exported, input_tensors
+from .naming import Naming
+from .segment import Segment, as_tensor, exported, input_tensors
 from .statistics import STATISTICS
 
 LIMIT = 1024  # compiled segments
@@ -197,97 +194,3 @@ def _last_uses(segment: Segment, kept: Sequence[int]) -> dict[int, list[int]]:
         if value not in keep:
             uses.setdefault(number, []).append(value)
     return uses
-
-
-# ---- may an op be recorded? -----------------------------------------------------------------------------------------
-
-_lowerable: dict[Any, bool] = {}
-
-
-Call = tuple[Any, dict[str, Any], Metadata]
-
-
-def can_lower(facts: OpFacts, args: Any, kwargs: Any, metadata: Metadata, call: Call) -> bool:
-    """True if torch and the library both run the op on such arguments; found out once by compiling it alone. `call` is
-    the call as it was made, with its outputs."""
-    sizes, size_names = symint_positions(facts.functional)
-    arithmetic = takes_floats(facts.functional)
-    key: tuple[Any, ...] = (
-        facts.overload,
-        tuple(_coarse(call[1][at] if isinstance(at, str) else call[0][at], True) for at in facts.writes),
-        tuple(_coarse(item, at in sizes or arithmetic) for at, item in enumerate(args)),
-        tuple((name, _coarse(item, name in size_names or arithmetic)) for name, item in kwargs.items()),
-    )
-    if facts.stores_numbers:
-        key = (*key, *(repr(x) for x in (*args, *kwargs.values()) if isinstance(x, (int, float))))
-    known = _lowerable.get(key)
-    if known is None:
-        known = _lowerable[key] = _runs_on_torch(facts, call) and _probe(facts, args, kwargs, metadata)
-    return known
-
-
-def _example(item: Any) -> Any:
-    """An argument like this one that can be written to."""
-    if isinstance(item, torch.Tensor):
-        reach = sum((size - 1) * stride for size, stride in zip(item.shape, item.stride(), strict=True))
-        number = 1 if item.dtype.is_floating_point else 0
-        memory = torch.full((max(reach, 0) + 1,), number, dtype=item.dtype)
-        return memory.as_strided(item.shape, item.stride())
-    return type(item)(_example(one) for one in item) if isinstance(item, (list, tuple)) else item
-
-
-def _runs_on_torch(facts: OpFacts, call: Call) -> bool:
-    """True if eager has a kernel for such arguments, and lays its results out as the meta tensors said."""
-
-    args, kwargs, metadata = call
-    try:
-        results = facts.overload(*_example(tuple(args)), **{name: _example(item) for name, item in kwargs.items()})
-    except Exception:
-        return False
-    rows = [results] if isinstance(results, torch.Tensor) else list(results)
-    return all(
-        (row is None) == (result is None)
-        and (row is None or (tuple(result.shape), result.stride(), result.dtype) == (row.sizes, row.strides, row.dtype))
-        for row, result in zip(metadata.results, rows, strict=True)
-    )
-
-
-def _coarse(argument: Any, any_int: bool) -> Any:
-    """What of an argument decides whether an op can run; `any_int`: the value of an int does not."""
-    if isinstance(argument, torch.Tensor):
-        return (argument.dtype, tuple(min(size, 2) for size in argument.shape), _stride_class(argument.stride()))
-    if isinstance(argument, (list, tuple)):
-        return tuple(_coarse(item, any_int) for item in argument)
-    if isinstance(argument, float) or (any_int and isinstance(argument, int) and not isinstance(argument, bool)):
-        return type(argument)
-    return describe(argument, True)
-
-
-def _stride_class(strides: tuple[int, ...]) -> tuple[int, ...]:
-    """Each stride as its place among the different ones; 0 and 1 as they are."""
-    places = {stride: place for place, stride in enumerate(sorted({0, 1, *strides}))}
-    return tuple(places[stride] for stride in strides)
-
-
-def _as_input(segment: Segment, item: Any) -> Any:
-    if isinstance(item, torch.Tensor):
-        value = segment.new_value(ResultLayout(tuple(item.shape), item.stride(), item.dtype))
-        segment.inputs.append(value)
-        return Ref(value)
-    return [_as_input(segment, one) for one in item] if isinstance(item, (list, tuple)) else item
-
-
-def _probe(facts: OpFacts, args: Any, kwargs: Any, metadata: Metadata) -> bool:
-    segment = Segment()
-    refs = tuple(_as_input(segment, item) for item in args)
-    options = {name: _as_input(segment, item) for name, item in kwargs.items()}
-    ids = tuple(None if row is None else segment.new_value(row) for row in metadata.results)
-    segment.ops.append(Op(facts.functional, refs, options, ids, metadata.as_list))
-    stored = [
-        (value, (0, row.sizes, row.strides, row.dtype)) for value, row in zip(ids, metadata.results, strict=True) if row
-    ]
-    for outputs in (stored, stored[:1]) if "attention" in facts.name else (stored,):
-        segment.outputs = outputs  # type: ignore[assignment]
-        if any(compile_segment(segment, symbolic)[0].segment is not None for symbolic in (True, False)):
-            return True
-    return False
