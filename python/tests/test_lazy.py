@@ -14,6 +14,7 @@ import torch
 from against_eager import assert_same
 from tilewright.streaming import run
 from tilewright.streaming.recorder import ACTIVE
+from torch.nn import functional as F
 
 import tilewright
 
@@ -250,6 +251,18 @@ def test_random_numbers_are_torchs() -> None:
         return a, b, torch.randn_like(b) * x, torch.empty(4).uniform_() + b, torch.randperm(4)
 
     same(program, torch.randn(4))
+    with torch.inference_mode():
+        same(program, torch.randn(4))
+
+
+def test_attention_with_one_query() -> None:
+    def program(q: torch.Tensor, k: torch.Tensor) -> Any:
+        return F.scaled_dot_product_attention(q + 1, k, k) * 2, F.scaled_dot_product_attention(k, k, k, is_causal=True)
+
+    before = tilewright.stats()["lazy"]["ops_on_torch"]
+    same(program, torch.randn(1, 1, 4, 8).transpose(1, 2), torch.randn(1, 4, 11, 8))
+    after = tilewright.stats()["lazy"]["ops_on_torch"]
+    assert {name for name in after if "scaled_dot" in name and after[name] > before.get(name, 0)} == set()
 
 
 def test_python_control_flow() -> None:
@@ -533,3 +546,42 @@ def test_process_wide() -> None:
         tilewright.disable()
     assert x.tolist() == [2, 2, 2] and found == [12.0]
     assert tilewright.stats()["lazy"]["ops_recorded"] - before >= 5
+
+
+def test_explain_and_trim() -> None:
+    run.CACHE.clear()
+    with tilewright.lazy():
+        y = torch.relu(torch.ones(40, 3) * 2.5).sum(1)
+    assert y[0] == 7.5
+    explanation = tilewright.explain(tilewright.lazy)
+    assert "ran because of: exit" in str(explanation)
+    assert "segment 0: 4 ops" in str(explanation)
+    assert "reduce_sum" in explanation.details()
+    tilewright.trim()
+    with tilewright.lazy():
+        y = torch.relu(torch.ones(50, 3) * 2.5).sum(1)
+    assert y[49] == 7.5
+
+
+def test_a_flush_in_another_thread_while_this_one_records() -> None:
+    stop = threading.Event()
+    shared = [torch.ones(64)]
+    wrong: list[float] = []
+
+    def reader() -> None:
+        while not stop.is_set():
+            values = shared[0].numpy()
+            if not (values == values[0]).all():
+                wrong.append(float(values[0]))
+
+    with tilewright.lazy():
+        thread = threading.Thread(target=reader)
+        thread.start()
+        for i in range(300):
+            x = torch.full((64,), float(i)) * 2 + 1
+            shared[0] = x
+            shared[0] = (x * 2).clamp(0, 1e6)
+        stop.set()
+        thread.join()
+    assert not wrong
+    assert shared[0].tolist() == [299 * 4.0 + 2] * 64

@@ -64,7 +64,10 @@ def stats() -> dict[str, Any]:
 
 
 def explain(compiled: Any = None) -> Any:
-    """Graphs, graph breaks, kernels and fallbacks of a function compiled with backend="tilewright"; `str()` is a report."""
+    """Graphs, graph breaks, kernels and fallbacks of a function compiled with backend="tilewright"; `str()` is a report.
+    Of `tilewright.lazy`: what streaming mode recorded, why segments ran, and their kernels."""
+    if compiled is not None and compiled is _streaming_attribute("lazy"):
+        return _streaming_attribute("explanation")()
     return _torch_explain().explain(compiled)
 
 
@@ -85,6 +88,8 @@ def trim() -> None:
     """Returns memory that no call uses now to the system."""
     if _torch_backend_is_loaded():
         _torch_explain().trim()
+    if (trim_segments := _streaming_attribute("trim_segments")) is not None:
+        trim_segments()
 
 
 def __getattr__(name: str) -> Any:
@@ -103,10 +108,15 @@ def _torch_explain() -> Any:
 
 
 def _streaming_counts() -> dict[str, Any]:
+    statistics = _streaming_attribute("STATISTICS")
+    return {} if statistics is None else statistics.snapshot()
+
+
+def _streaming_attribute(name: str) -> Any:
+    """None if streaming mode is not loaded."""
     import sys
 
-    module = sys.modules.get(f"{__name__}.streaming")
-    return {} if module is None else module.STATISTICS.snapshot()
+    return getattr(sys.modules.get(f"{__name__}.streaming"), name, None)
 
 
 def _torch_backend_is_loaded() -> bool:

@@ -16,9 +16,11 @@ from typing import Any
 
 from . import host_reads
 from .recorder import MAX_OPS, Recorder, flush_all
+from .report import explanation
+from .report import trim as trim_segments
 from .statistics import STATISTICS
 
-__all__ = ["STATISTICS", "disable", "enable", "flush", "lazy"]
+__all__ = ["STATISTICS", "disable", "enable", "explanation", "flush", "lazy", "trim_segments"]
 
 
 class _OfThread(threading.local):
