@@ -95,6 +95,7 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
         return self.slow(func, kinds, args, kwargs)
 
+    @torch._disable_dynamo  # inside of a function given to torch.compile, Dynamo would compile the recorder itself
     def slow(self, func: Any, kinds: Any, args: Any, kwargs: Any) -> Any:
         kwargs = kwargs or {}
         facts = known_facts(func)
