@@ -72,6 +72,17 @@ Status export_onnx(const ExportOptions& options, runtime::ModelContents contents
 
 Status export_stored(const ExportOptions& options, const runtime::ModelContents& contents, bool json) {
   TW_ASSIGN(const auto weights, find_weights(options, contents, true));
+  if (contents.reader != nullptr) {  // no one graph is the model: it is stored as ONNX
+    std::map<std::string, Tensor> replaced;
+    for (const auto& [name, value] : weights) {
+      if (is_given(options.inputs, name)) replaced.emplace(name, value);
+    }
+    TW_TRY(contents.reader->set_weights(replaced));
+    TW_TRY(contents.reader->write(options.output));
+    if (json) print_json({{"file", options.output}, {"weights", contents.weights.size()}});
+    if (!json) std::printf("%s: an ONNX model, as its structure depends on calls\n", options.output.c_str());
+    return {};
+  }
   const runtime::ModelExtras extras{contents.output_strides, contents.metadata};
   TW_TRY(runtime::save_model(*contents.graph, weights, extras, options.output));
   if (json) {

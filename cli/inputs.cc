@@ -82,7 +82,7 @@ Result<std::vector<std::int64_t>> sizes_of(const Value& value, const Sizes& size
 }  // namespace
 
 void add_input_options(CLI::App& command, InputOptions& options) {
-  command.add_option("--size", options.sizes, "size of a symbol, NAME=3, or drawn from NAME=1..8");
+  command.add_option("--size,--dim", options.sizes, "size of a symbol, NAME=3, or drawn from NAME=1..8");
   command.add_option("--scalar", options.scalars, "value of a scalar input, NAME=0.5");
   command.add_option("--input", options.inputs, "an input, NAME=FILE.npy, or random of a shape, NAME=3x17");
   command.add_option("--integer-limit", options.integer_limit, "random integers are in [0, limit)")
@@ -116,6 +116,14 @@ Sizes draw_sizes(const SizeRanges& ranges, std::uint64_t seed) {
     sizes[name] = std::uniform_int_distribution<std::int64_t>(range.low, range.high)(engine);
   }
   return sizes;
+}
+
+Result<std::vector<std::int64_t>> input_sizes(const Value& value, const InputOptions& options, const Sizes& sizes) {
+  for (const std::string& text : options.inputs) {
+    TW_ASSIGN(const Named given, split_name(text, "NAME=FILE.npy or NAME=3x17"));
+    if (given.name == value.name && !given.value.ends_with(".npy")) return parse_shape(given.value);
+  }
+  return sizes_of(value, sizes);
 }
 
 Result<Tensor> make_input(const Value& value, const InputOptions& options, const Sizes& sizes, std::uint64_t seed) {

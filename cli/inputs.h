@@ -33,6 +33,8 @@ using Sizes = std::map<std::string, std::int64_t>;
 Result<SizeRanges> parse_sizes(const std::vector<std::string>& texts);
 // A fixed size for each range: `low` where it is one number, else drawn from the seed.
 Sizes draw_sizes(const SizeRanges& ranges, std::uint64_t seed);
+// The sizes that the options give to this input.
+Result<std::vector<std::int64_t>> input_sizes(const Value& value, const InputOptions& options, const Sizes& sizes);
 // The tensor that the options give for this input, or a random one.
 Result<Tensor> make_input(const Value& value, const InputOptions& options, const Sizes& sizes, std::uint64_t seed);
 // One tensor for each input of the graph: its weight, or what the options say. An input whose size is an expression or

@@ -22,6 +22,13 @@ constexpr TypeName kTypeNames[] = {
     {DType::kF32, "<f4"}, {DType::kF64, "<f8"}, {DType::kF16, "<f2"}, {DType::kI8, "|i1"},   {DType::kU8, "|u1"},
     {DType::kI16, "<i2"}, {DType::kI32, "<i4"}, {DType::kI64, "<i8"}, {DType::kBool, "|b1"}, {DType::kBF16, "<u2"},
 };
+struct CarriedName {
+  std::string_view element, name;
+  DType carrier;
+  std::size_t bytes;
+};
+constexpr CarriedName kCarriedNames[] = {
+    {"uint16", "<u2", DType::kI32, 2}, {"uint32", "<u4", DType::kI64, 4}, {"uint64", "<u8", DType::kI64, 8}};
 constexpr std::string_view kMagic = "\x93NUMPY";
 
 // The text after "'key':" in the header, which is a Python dict literal.
@@ -63,6 +70,21 @@ Result<std::size_t> checked_bytes(std::span<const std::int64_t> sizes, DType dty
   return empty ? 0 : static_cast<std::size_t>(bytes);
 }
 
+Result<Tensor> widened(const CarriedName& row, std::vector<std::int64_t> sizes, std::string_view data) {
+  TW_ASSIGN(const std::size_t wanted, checked_bytes(sizes, row.carrier));
+  const std::size_t count = wanted / static_cast<std::size_t>(byte_size(row.carrier));
+  if (data.size() != count * row.bytes) {
+    return fail(ErrorKind::kCorrupt, "{} bytes of data, the shape needs {}", data.size(), count * row.bytes);
+  }
+  Tensor out(row.carrier, std::move(sizes));
+  const auto width = static_cast<std::size_t>(byte_size(row.carrier));
+  auto* to = static_cast<char*>(out.data());
+  std::memset(to, 0, wanted);
+  for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * width, data.data() + i * row.bytes, row.bytes);
+  return out;
+}
+
+// Unsigned integers as the elements of their carrier.
 }  // namespace
 
 Result<Tensor> parse_npy(std::span<const std::uint8_t> bytes) {
@@ -88,6 +110,9 @@ Result<Tensor> parse_npy(std::span<const std::uint8_t> bytes) {
     if (wanted != 0) std::memcpy(out.data(), data.data(), wanted);
     return out;
   }
+  for (const CarriedName& row : kCarriedNames) {
+    if (type->substr(1).starts_with(row.name)) return widened(row, std::move(sizes), data);
+  }
   return fail(ErrorKind::kUnsupported, "element type {}", type->substr(0, 6));
 }
 
@@ -98,12 +123,17 @@ Result<Tensor> read_npy(const std::string& path) {
   return tensor;
 }
 
-Status write_npy(const std::string& path, const Tensor& tensor) {
+Status write_npy(const std::string& path, const Tensor& tensor, std::string_view element) {
   const Tensor dense = tensor.contiguous();
   std::string_view type;
+  const CarriedName* carried = nullptr;
+  for (const CarriedName& row : kCarriedNames) {
+    if (row.element == element && row.carrier == dense.dtype()) carried = &row;
+  }
   for (const TypeName& row : kTypeNames) {
     if (row.dtype == dense.dtype()) type = row.name;
   }
+  if (carried != nullptr) type = carried->name;
   std::string shape;
   for (const std::int64_t size : dense.sizes()) shape += fmt::format("{}, ", size);
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, shape);
@@ -112,7 +142,12 @@ Status write_npy(const std::string& path, const Tensor& tensor) {
   std::string file(kMagic);
   file += {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   file += header;
-  file.append(static_cast<const char*>(dense.data()), static_cast<std::size_t>(dense.bytes()));
+  const auto* data = static_cast<const char*>(dense.data());
+  const auto width = static_cast<std::size_t>(byte_size(dense.dtype()));
+  if (carried == nullptr) file.append(data, static_cast<std::size_t>(dense.bytes()));
+  for (std::int64_t i = 0; carried != nullptr && i < dense.count(); ++i) {
+    file.append(data + static_cast<std::size_t>(i) * width, carried->bytes);
+  }
   return write_file(path, file);
 }
 

@@ -45,6 +45,16 @@ std::string shape_text(const Tensor& tensor) {
   return fmt::format("{}[{}]", tensor.dtype(), fmt::join(tensor.sizes(), ", "));
 }
 
+std::vector<std::string> texts_of(const Model& model, const Tensor& numbers) {
+  const Tensor dense = numbers.contiguous();
+  std::vector<std::string> out;
+  for (std::int64_t i = 0; i < dense.count(); ++i) {
+    const std::string* text = model.text_of(dense.data_as<std::int64_t>()[i]);
+    out.push_back(text == nullptr ? "" : *text);
+  }
+  return out;
+}
+
 Status run(const RunOptions& options, bool json) {
   TW_ASSIGN(Model model, Model::open(options.path));
   const Graph& graph = model.graph();
@@ -54,9 +64,23 @@ Status run(const RunOptions& options, bool json) {
   TW_ASSIGN(const std::vector<DimValue> scalars, make_scalars(graph, options.inputs));
   TW_ASSIGN(const std::vector<Tensor> outputs, model.run(inputs, scalars));
   Json report = Json::array();
+  const std::vector<std::string> names = model.output_names();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& name = graph.value(graph.outputs()[i]).name;
-    if (!options.output.empty()) TW_TRY(write_npy(fmt::format("{}/{}.npy", options.output, name), outputs[i]));
+    const std::string& name = names[i];
+    const auto found = model.metadata().find(std::string(onnx::kOutputElement) + name);
+    const std::string element = found == model.metadata().end() ? "" : found->second;
+    if (element == "string") {
+      const std::vector<std::string> texts = texts_of(model, outputs[i]);
+      report.push_back({{"name", name}, {"sizes", outputs[i].sizes()}, {"texts", texts}});
+      if (!json)
+        std::printf("%s: string[%s]  %s\n", name.c_str(),
+                    fmt::format("{}", fmt::join(outputs[i].sizes(), ", ")).c_str(),
+                    fmt::format("'{}'", fmt::join(texts, "', '")).c_str());
+      continue;
+    }
+    if (!options.output.empty()) {
+      TW_TRY(write_npy(fmt::format("{}/{}.npy", options.output, name), outputs[i], element));
+    }
     const Summary s = summarise(outputs[i]);
     const std::int64_t finite = outputs[i].count() - s.not_finite;
     const double mean = finite > 0 ? s.sum / static_cast<double>(finite) : NAN;

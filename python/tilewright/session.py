@@ -213,8 +213,9 @@ def _to_tensor(value: Any) -> _core.Tensor:
 
     array = numpy.asarray(value)
     if str(array.dtype) == "bfloat16":  # numpy knows the type by an extension, which DLPack does not
+        shape = list(array.shape)  # of a scalar, ascontiguousarray makes a row
         array = numpy.ascontiguousarray(array)
-        return _core.Tensor.from_pointer("bf16", list(array.shape), array.ctypes.data, None, array)
+        return _core.Tensor.from_pointer("bf16", shape, array.ctypes.data, None, array)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return _core.Tensor(array)

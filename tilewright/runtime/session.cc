@@ -40,7 +40,13 @@ void add_skipped(std::vector<std::string>& skip) {
 }  // namespace
 
 Result<vm::Machine*> default_machine() {
-  static Result<std::unique_ptr<vm::Machine>> machine = vm::make_cpu_machine();
+  static Result<std::unique_ptr<vm::Machine>> machine = [] {
+    const char* isa = std::getenv("TILEWRIGHT_ISA");
+    if (isa != nullptr && std::string_view(isa) == "reference") {
+      return Result<std::unique_ptr<vm::Machine>>(vm::make_reference_machine());
+    }
+    return vm::make_cpu_machine();
+  }();
   if (!machine.ok()) return machine.error();
   return machine->get();
 }

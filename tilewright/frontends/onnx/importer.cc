@@ -8,8 +8,15 @@
 namespace tilewright::onnx {
 namespace {
 
-constexpr int kMaxDepth = 64;                  // of function calls and subgraphs
-constexpr std::int64_t kMaxNodes = 8'000'000;  // after functions are inlined
+constexpr int kMaxDepth = 64;  // of function calls and subgraphs
+// After functions are inlined and loops unrolled: so many, and so many more for each node that is written down.
+constexpr std::int64_t kMaxNodes = 400'000, kMaxNodesForEach = 20;
+
+std::int64_t count_nodes(const schema::ModelProto& model) {
+  std::int64_t count = std::ssize(model.graph->node);
+  for (const schema::FunctionProto& function : model.functions) count += std::ssize(function.node);
+  return count;
+}
 
 std::string_view plain_domain(std::string_view domain) {
   return domain == "ai.onnx" ? "" : domain;
@@ -50,6 +57,8 @@ Result<Imported> Importer::run() {
 
 Result<Imported> Importer::import_model() {
   const schema::ModelProto& model = source_.model();
+  max_nodes_ = kMaxNodes + kMaxNodesForEach * count_nodes(model);
+  add_metadata();
   opsets_ = to_opsets(model.opset_import);
   for (const schema::FunctionProto& function : model.functions) {
     functions_[{plain_domain(function.domain.value_or("")), function.name.value_or(""),
@@ -68,10 +77,24 @@ Result<Imported> Importer::import_model() {
   TW_TRY(declare_outputs());
   out_.weights = std::move(scope.weights());
   describe_elements(out_, *model.graph, results);
+  return std::move(out_);
+}
+
+// What the model says about itself.
+void Importer::add_metadata() {
+  const schema::ModelProto& model = source_.model();
+  const auto add = [&](std::string_view key, std::optional<std::string_view> text) {
+    if (text && !text->empty()) out_.metadata[fmt::format("{}{}", kModelKey, key)] = *text;
+  };
+  add("producer_name", model.producer_name);
+  add("domain", model.domain);
+  add("description", model.doc_string);
+  add("graph_name", model.graph->name);
+  add("graph_description", model.graph->doc_string);
+  if (model.model_version) out_.metadata[fmt::format("{}version", kModelKey)] = std::to_string(*model.model_version);
   for (const schema::StringStringEntryProto& entry : model.metadata_props) {
     out_.metadata.emplace(entry.key.value_or(""), entry.value.value_or(""));
   }
-  return std::move(out_);
 }
 
 // The results of the model as outputs of the graph. A sequence is one output for each of its items.
@@ -127,7 +150,9 @@ Status Importer::add_initializers(const schema::GraphProto& proto, Frame& frame)
     auto tensor = is_replaced ? Result<Tensor>(replaced->second) : source_.tensor(initializer);
     if (!tensor.ok()) return std::move(tensor).error().in(fmt::format("initializer '{}'", name));
     TW_ASSIGN(const ElemType elem, to_elem(initializer.data_type.value_or(0)));
-    frame.names.values[name] = constant_value(std::move(tensor).value(), name, elem.carried);
+    if (!frame.names.values.emplace(name, constant_value(std::move(tensor).value(), name, elem.carried)).second) {
+      return fail(ErrorKind::kInvalidArgument, "two initializers are called '{}'", name);
+    }
   }
   if (!proto.sparse_initializer.empty()) return fail(ErrorKind::kUnsupported, "sparse initializers");
   return {};
@@ -143,7 +168,7 @@ Status Importer::add_nodes(const std::vector<schema::NodeProto>& nodes, Frame& f
 }
 
 Status Importer::add_node(const schema::NodeProto& proto, Frame& frame) {
-  if (++num_nodes_ > kMaxNodes) return fail(ErrorKind::kUnsupported, "more than {} nodes", kMaxNodes);
+  if (++num_nodes_ > max_nodes_) return fail(ErrorKind::kUnsupported, "more than {} nodes", max_nodes_);
   std::vector<ValueRef> inputs;
   inputs.reserve(proto.input.size());
   for (const std::string_view name : proto.input) {

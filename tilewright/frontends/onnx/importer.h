@@ -54,6 +54,7 @@ class Importer {
   Result<Given> given_as(const Declared& input, std::size_t place);
   Result<ValueRef> add_tensor(const Declared& input, Carried carried, std::size_t rank, std::string name, Frame& frame);
   Result<Shape> input_shape(const schema::TypeProtoTensor& type);
+  void add_metadata();
   Status set_results(const Results& results);
   Status add_initializers(const schema::GraphProto& proto, Frame& frame);
   Status add_nodes(const std::vector<schema::NodeProto>& nodes, Frame& frame);
@@ -80,7 +81,7 @@ class Importer {
   Opsets opsets_;
   bool lacks_operator_ = false;
   std::int64_t num_random_ = 0;
-  std::int64_t num_nodes_ = 0;
+  std::int64_t num_nodes_ = 0, max_nodes_ = 0;
 };
 
 }  // namespace tilewright::onnx

@@ -26,6 +26,8 @@ Result<Bytes> map_file(const std::string& path);
 inline constexpr std::string_view kInputElement = "tilewright.element.input.";
 inline constexpr std::string_view kOutputElement = "tilewright.element.output.";
 inline constexpr std::string_view kString = "tilewright.string.";
+// What an ONNX model says about itself, by the names of onnxruntime's ModelMetadata.
+inline constexpr std::string_view kModelKey = "tilewright.onnx.";
 // Name and metadata key of a weight input i64[2] that gets a fresh key of random numbers at every call, with a number
 // behind. The text is the seed of the node, in decimal digits, or empty: another one in every process.
 inline constexpr std::string_view kRandomKey = "tilewright.random.";

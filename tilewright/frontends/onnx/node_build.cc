@@ -65,10 +65,13 @@ Maybe OnnxNode::convert(const Maybe& value, ElemType to, const CastRules& rules)
   const ElemType from = elem_of(*value);
   if (from == to) return value;
   if (from.carried == Carried::kString || to.carried == Carried::kString) {
-    if (from.carried == Carried::kString && to.carried == Carried::kNone)
-      return strings_to_numbers(*this, value, to.dtype);
-    if (from.carried == Carried::kNone) return numbers_to_strings(*this, value);
-    return fail(ErrorKind::kUnsupported, "a cast between strings and elements of another type that is carried");
+    if (to.carried == Carried::kString) {
+      const bool is_plain = from.carried == Carried::kNone;
+      return numbers_to_strings(*this,
+                                is_plain ? value : convert(value, {is_float(from.dtype) ? DType::kF64 : DType::kI64}));
+    }
+    const DType wide = to.carried != Carried::kNone && is_float(to.dtype) ? DType::kF64 : DType::kI64;
+    return convert(strings_to_numbers(*this, value, to.carried == Carried::kNone ? to.dtype : wide), to, rules);
   }
   if (to.carried == Carried::kNone) {
     return from.carried == Carried::kNone ? cast(value, to.dtype) : from_elements(*this, *value, to.dtype);

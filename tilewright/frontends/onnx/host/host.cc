@@ -18,7 +18,13 @@ const std::unordered_map<std::string_view, HostFunction>& table() {
 
 std::int64_t count_of(std::span<const std::int64_t> sizes) {
   std::int64_t count = 1;
-  for (const std::int64_t size : sizes) count *= size;
+  for (const std::int64_t size : sizes) {
+    if (size < 0) return -1;
+    if (size == 0) return 0;
+  }
+  for (const std::int64_t size : sizes) {
+    if (__builtin_mul_overflow(count, size, &count)) return INT64_MAX;
+  }
   return count;
 }
 

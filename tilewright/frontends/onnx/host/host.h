@@ -27,6 +27,7 @@ struct HostCall {
 #include "tilewright/frontends/onnx/host/host_ops.def"
 #undef HOST_OP
 
+// -1 if a size is negative; the largest number if there are more.
 std::int64_t count_of(std::span<const std::int64_t> sizes);
 
 }  // namespace tilewright::onnx

@@ -33,7 +33,7 @@ std::optional<std::vector<std::int64_t>> reshaped_sizes(const HostCall& call) {
     std::int64_t rest = 1;
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (out[i] == 0 && call.node.integer("allowzero", 0) == 0) out[i] = i < sizes.size() ? sizes[i] : 0;
-      if (out[i] != -1) rest *= out[i];
+      if (out[i] != -1 && __builtin_mul_overflow(rest, out[i], &rest)) return std::nullopt;
     }
     for (std::int64_t& size : out) {
       if (size == -1) size = rest == 0 ? 0 : count_of(sizes) / rest;

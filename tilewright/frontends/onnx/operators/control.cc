@@ -70,6 +70,11 @@ Result<Results> at_run_time(OnnxNode& n) {
 }  // namespace
 
 Result<Results> import_if(OnnxNode& n) {
+  if (n.subgraph("then_branch") == nullptr || n.subgraph("else_branch") == nullptr || !n.has(0)) {
+    return fail(ErrorKind::kInvalidArgument, "needs a condition and two branches");
+  }
+  TW_ASSIGN(const TensorType type, n.type(0));
+  if (type.dtype != DType::kBool) return fail(ErrorKind::kDTypeMismatch, "the condition must be bool: {}", type);
   if (const auto condition = known_condition(n)) return in_place(n, *condition);
   auto results = at_run_time(n);
   if (results.ok() || n.asks()) return results;

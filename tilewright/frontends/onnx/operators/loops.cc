@@ -165,6 +165,45 @@ Result<Results> import_loop(OnnxNode& n) {
   return unrolled();
 }
 
+// Scan of opset 8: axis 0 of all inputs is a batch, whose elements are scanned one by one, over axis 1.
+Result<Results> import_batched_scan(OnnxNode& n) {
+  if (n.has(0)) return fail(ErrorKind::kUnsupported, "sequence_lens");
+  n.inputs().erase(n.inputs().begin());
+  TW_ASSIGN(ScanSpec scan, read_scan(n));
+  const Ints directions = n.integers_of("directions").value_or(Ints(scan.num_inputs, 0));
+  LoopSpec batch;
+  for (std::size_t i = 0; i < n.num_inputs(); ++i) {
+    TW_ASSIGN(const TensorType type, n.type(i));
+    if (type.shape.size() < (i < scan.num_states ? 1U : 2U))
+      return fail(ErrorKind::kShapeMismatch, "no batch: {}", type);
+    batch.trips = type.shape[0];
+    Maybe value = n.input(i);
+    if (i >= scan.num_states && directions[i - scan.num_states] != 0) {
+      value = n.op(Op::kFlip, {value}, {{"axes", Ints{1}}});
+    }
+    TW_ASSIGN(ValueRef input, n.result(value));
+    batch.scanned.push_back(std::move(input));
+  }
+  batch.trip = [&](OnnxNode& inner, const ValueRef&, const Results&, const Results& slices) -> Result<Trip> {
+    LoopSpec spec;
+    const auto middle = slices.begin() + static_cast<std::ptrdiff_t>(scan.num_states);
+    spec.states.assign(slices.begin(), middle);
+    spec.scanned.assign(middle, slices.end());
+    spec.trips = spec.scanned[0]->type.shape[0];
+    spec.trip = [&](OnnxNode& deep, const ValueRef&, const Results& states, const Results& parts) -> Result<Trip> {
+      std::vector<ValueRef> inputs = states;
+      inputs.insert(inputs.end(), parts.begin(), parts.end());
+      TW_ASSIGN(const Results results, deep.inline_subgraph("body", std::move(inputs)));
+      const auto rows = results.begin() + static_cast<std::ptrdiff_t>(states.size());
+      return Trip{nullptr, Results(results.begin(), rows), Results(rows, results.end())};
+    };
+    TW_ASSIGN(LoopResult result, build_loop(inner, spec));
+    return Trip{nullptr, {}, joined(std::move(result))};
+  };
+  TW_ASSIGN(LoopResult result, build_loop(n, batch));
+  return std::move(result.rows);
+}
+
 Result<Results> import_scan(OnnxNode& n) {
   TW_ASSIGN(const ScanSpec scan, read_scan(n));
   LoopSpec spec;

@@ -1,15 +1,17 @@
 // QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: per tensor, per axis and in blocks.
+#include <algorithm>
+#include <array>
+
 #include "tilewright/frontends/onnx/operators/quantization.h"
 #include "tilewright/frontends/onnx/types.h"
 
 namespace tilewright::onnx {
 namespace {
 
-bool is_one_element(const Shape& shape) {
-  for (const Dim dim : shape) {
-    if (dim.constant() != 1) return false;
-  }
-  return true;
+// Of a row, it is asked where it is not known: one element stands for all of a tensor, several for an axis of it.
+Result<bool> is_one_element(OnnxNode& n, const Shape& shape) {
+  if (shape.size() == 1 && !shape[0].constant()) return n.decide(Dim::make(DimOp::kEq, std::array{shape[0], Dim(1)}));
+  return std::ranges::all_of(shape, [](Dim dim) { return dim.constant() == 1; });
 }
 
 struct Granularity {
@@ -19,7 +21,10 @@ struct Granularity {
 // Where scales stand. One element stands for all of x, whatever the axis is.
 Result<Granularity> granularity(OnnxNode& n, const TensorType& x, const TensorType& scale) {
   Granularity out{.block = n.integer("block_size", 0)};
-  if (out.block == 0 && is_one_element(scale.shape)) return out;
+  if (out.block == 0) {
+    TW_ASSIGN(const bool is_one, is_one_element(n, scale.shape));
+    if (is_one) return out;
+  }
   TW_ASSIGN(out.axis, n.axis(n.integer("axis", 1), x.shape.size()));
   return out;
 }
@@ -32,7 +37,8 @@ Attrs attributes_of(const Granularity& g) {
 
 Maybe as_parameter(OnnxNode& n, std::size_t input) {
   TW_ASSIGN(const TensorType type, n.type(input));
-  return is_one_element(type.shape) ? n.reshape(n.input(input), {}) : n.input(input);
+  TW_ASSIGN(const bool is_one, is_one_element(n, type.shape));
+  return is_one ? n.reshape(n.input(input), {}) : n.input(input);
 }
 
 Maybe dequantized(OnnxNode& n, std::size_t x, std::size_t scale, std::size_t zero, std::int64_t axis) {
