@@ -26,6 +26,9 @@ function(tw_cpu_levels folder)
     target_compile_definitions(tw_${name}_${level} PRIVATE TW_LEVEL=${level} TW_LEVEL_${upper}=1)
     if(TILEWRIGHT_SANITIZE)  # sanitizers keep frames alive, so strip programs run from a loop instead of by tail calls
       target_compile_definitions(tw_${name}_${level} PRIVATE TW_STRIP_LOOP=1)
+      if(TILEWRIGHT_SANITIZE MATCHES "undefined")  # strides are any number of bytes: elements may lie at odd addresses
+        target_compile_options(tw_${name}_${level} PRIVATE -fno-sanitize=alignment)
+      endif()
     endif()
     target_compile_options(tw_${name}_${level} PRIVATE ${flags_${level}} -fno-math-errno -fno-trapping-math
                            -ffp-contract=off -foptimize-sibling-calls)

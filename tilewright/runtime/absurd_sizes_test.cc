@@ -89,6 +89,61 @@ TEST(AbsurdSizes, AnEmptyResultOfHugeAxesIsEmptyOrAnError) {
   }
 }
 
+// Sizes that only the data gives.
+TEST(AbsurdSizes, ALateSize) {
+  for (const std::string_view body :
+       {"y = pad(x) low=[n] high=[0]", "y = pad(x) low=[0] high=[n]", "y = expand(x) shape=[n, 3]",
+        "y = iota() dtype=f32 axis=0 shape=[n]", "y = slice(x) start=[n] stop=[3] step=[1]",
+        "e = expand(x) shape=[n, 3]\n y = cumsum(e) axis=0", "e = expand(x) shape=[n, 3]\n y = concat(e, e) axis=0",
+        "e = iota() dtype=i64 axis=0 shape=[n]\n y = reshape(e) shape=[n, 1]"}) {
+    SCOPED_TRACE(body);
+    auto session = Session::compile(
+        parse_or_die(fmt::format("x: f32[3]\np: i64[]\nitem(p) symbol=n\n{}\nz = neg(y)\nreturn z", body)));
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    const auto run = [&](std::int64_t n) {
+      return (*session)->run(std::vector{repeated({3}), Tensor::scalar<std::int64_t>(n)});
+    };
+    ASSERT_TRUE(run(2).ok()) << run(2).error().message;
+    for (const std::int64_t n : {kHuge, kHuge / 2, std::int64_t{INT64_MAX}, std::int64_t{INT64_MIN}, std::int64_t{-5},
+                                 std::int64_t{1} << 50, std::int64_t{1} << 45}) {
+      const auto got = run(n);
+      ASSERT_FALSE(got.ok()) << n;
+      EXPECT_NE(got.error().kind, ErrorKind::kInternal) << n << ": " << got.error().message;
+      EXPECT_TRUE(run(2).ok()) << n;
+    }
+  }
+}
+
+TEST(AbsurdSizes, AnItemMayBeNegativeWhereAFactSaysSo) {
+  auto session = Session::compile(
+      parse_or_die("fact n in [-9223372036854775808, 9223372036854775807]\nx: f32[3]\np: i64[]\nitem(p) symbol=n\n"
+                   "y = pad(x) low=[n] high=[0]\nz = neg(y)\nreturn z"));
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  const auto run = [&](std::int64_t n) {
+    const auto got = (*session)->run(std::vector{repeated({3}), Tensor::scalar<std::int64_t>(n)});
+    return got.ok() ? fmt::format("{} elements", (*got)[0].count()) : got.error().message;
+  };
+  EXPECT_EQ(run(-1), "2 elements");
+  EXPECT_EQ(run(2), "5 elements");
+  EXPECT_EQ(run(-5), "item: 'y': sizes do not fit: n + 3 = -2, expected at least 0");
+}
+
+// What the graph takes for true of its sizes.
+TEST(AbsurdSizes, ASizeThatContradictsAFact) {
+  auto session = Session::compile(
+      parse_or_die("fact B in [3, 8]\nfact K % 4 == 0\nx: f32[B]\nk: f32[K]\ny = neg(x)\nz = neg(k)\nreturn y, z"));
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  const auto run = [&](std::int64_t b, std::int64_t k) {
+    const auto got = (*session)->run(std::vector{repeated({b}), repeated({k})});
+    return got.ok() ? "good" : got.error().message;
+  };
+  EXPECT_EQ(run(3, 4), "good");
+  EXPECT_EQ(run(2, 4), "'B': sizes do not fit: B = 2, expected at least 3");
+  EXPECT_EQ(run(9, 4), "'B': sizes do not fit: B = 9, expected at most 8");
+  EXPECT_EQ(run(8, 5), "'K': sizes do not fit: K%4 = 1, expected 0");
+  EXPECT_EQ(run(8, 0), "good");
+}
+
 TEST(AbsurdSizes, NegativeSizesAreAnError) {
   const Tensor one(DType::kF32, {1});
   auto session = Session::compile(parse_or_die("x: f32[N]\ny = neg(x)\nreturn y"));

@@ -1,5 +1,8 @@
 #include "tilewright/runtime/guards.h"
 
+#include <algorithm>
+#include <memory>
+
 #include "tilewright/graph/infer/infer.h"
 
 namespace tilewright::runtime {
@@ -7,10 +10,30 @@ namespace {
 
 using Kind = Guard::Kind;
 
+// Symbols whose value no size gives: scalars of the caller and elements of tensors. They may be negative.
+std::vector<Dim> symbols_of_values(const Graph& graph) {
+  std::vector<Dim> out;
+  for (Dim symbol : graph.scalar_inputs()) {
+    if (!symbol.is_float()) out.push_back(symbol);
+  }
+  for (NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.dead || node.op != Op::kItem) continue;
+    if (const Dim symbol = node.attrs.dim("symbol"); !symbol.is_float()) out.push_back(symbol);
+  }
+  return out;
+}
+
 class Collector {
  public:
   Collector(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards)
-      : graph_(graph), dims_(dims), guards_(guards) {}
+      : graph_(graph), dims_(dims), guards_(guards) {
+    for (Dim symbol : symbols_of_values(graph)) {
+      if (graph.facts.ranges().contains(symbol)) continue;
+      if (careful_ == nullptr) careful_ = std::make_unique<Facts>(graph.facts);
+      careful_->set_range(symbol, {INT64_MIN, INT64_MAX});
+    }
+  }
 
   void run() {
     for (NodeId id : graph_.order()) {
@@ -27,6 +50,7 @@ class Collector {
   }
 
  private:
+  const Facts& facts() const { return careful_ != nullptr ? *careful_ : graph_.facts; }
   const Shape& shape(ValueId value) const { return graph_.type(value).shape; }
   static Dim count(const Shape& shape) {
     Dim total(1);
@@ -36,9 +60,11 @@ class Collector {
 
   void add(Kind kind, Dim value, Dim bound) {
     if (kind == Kind::kAtMost) {
-      if (graph_.facts.less_equal(value, bound) == Answer::kYes) return;
-    } else if (graph_.facts.same(value, bound) == Answer::kYes ||
-               (kind == Kind::kEqualOrOne && graph_.facts.is_one(value) == Answer::kYes)) {
+      if (facts().less_equal(value, bound) == Answer::kYes) return;
+    } else if (kind == Kind::kAtLeast) {
+      if (facts().less_equal(bound, value) == Answer::kYes) return;
+    } else if (facts().same(value, bound) == Answer::kYes ||
+               (kind == Kind::kEqualOrOne && facts().is_one(value) == Answer::kYes)) {
       return;
     }
     const Guard guard{kind, dims_.add(value), dims_.add(bound), name_};
@@ -120,6 +146,11 @@ class Collector {
 
   // A graph may record a type that inference could not refute. Late sizes are known from the results alone.
   void results(const Node& node) {
+    for (ValueId output : node.outputs) {
+      for (Dim dim : shape(output)) {
+        if (!dim.constant()) add(Kind::kAtLeast, dim, Dim(0));
+      }
+    }
     const OpClass op_class = info(node.op).op_class;
     if (op_class == OpClass::kLate || op_class == OpClass::kControl || op_class == OpClass::kEffect) return;
     std::vector<TensorType> types;
@@ -178,10 +209,35 @@ class Collector {
   DimProgram& dims_;
   std::vector<Guard>& guards_;
   std::string name_;
+  std::unique_ptr<Facts> careful_;  // the graph's, without a sign for what values give
 };
 
 std::string_view relation(Kind kind) {
-  return kind == Kind::kEqual ? "" : kind == Kind::kEqualOrOne ? "1 or " : "at most ";
+  switch (kind) {
+    case Kind::kEqual:
+      return "";
+    case Kind::kEqualOrOne:
+      return "1 or ";
+    case Kind::kAtMost:
+      return "at most ";
+    case Kind::kAtLeast:
+      return "at least ";
+  }
+  return "";
+}
+
+bool holds(Kind kind, std::int64_t value, std::int64_t bound) {
+  switch (kind) {
+    case Kind::kEqual:
+      return value == bound;
+    case Kind::kEqualOrOne:
+      return value == bound || value == 1;
+    case Kind::kAtMost:
+      return value <= bound;
+    case Kind::kAtLeast:
+      return value >= bound;
+  }
+  return false;
 }
 
 }  // namespace
@@ -190,13 +246,41 @@ void collect_guards(const Graph& graph, DimProgram& dims, std::vector<Guard>& gu
   Collector(graph, dims, guards).run();
 }
 
+void collect_facts(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards) {
+  const Facts& facts = graph.facts;
+  std::vector<Dim> symbols;
+  for (DimProgram::Slot slot : dims.symbol_slots()) symbols.push_back(dims.dim(slot));
+  const auto add = [&](Kind kind, Dim value, Dim bound, Dim symbol) {
+    guards.push_back({kind, dims.add(value), dims.add(bound), std::string(symbol.name())});
+  };
+  for (Dim symbol : symbols) {
+    if (symbol.is_float()) continue;
+    const auto range = facts.ranges().find(symbol);
+    const Range given = range == facts.ranges().end() ? Range{} : range->second;
+    const bool any_size = given.low >= 0 && given.low <= 2;
+    if (!any_size && given.low != INT64_MIN) add(Kind::kAtLeast, symbol, Dim(given.low), symbol);
+    if (given.high != INT64_MAX) add(Kind::kAtMost, symbol, Dim(given.high), symbol);
+    const auto divisor = facts.divisors().find(symbol);
+    if (divisor != facts.divisors().end()) add(Kind::kEqual, mod(symbol, Dim(divisor->second)), Dim(0), symbol);
+  }
+  const auto all_there = [&](Dim dim) {
+    std::vector<Dim> used;
+    collect_symbols(dim, used);
+    return std::ranges::all_of(used, [&](Dim one) { return std::ranges::find(symbols, one) != symbols.end(); });
+  };
+  for (const auto& [from, to] : facts.equalities()) {
+    if (from.is_float() || !all_there(from) || !all_there(to)) continue;
+    std::vector<Dim> used;
+    collect_symbols(from, used);
+    add(Kind::kEqual, from, to, used.empty() ? from : used[0]);
+  }
+}
+
 Status check_guards(std::span<const Guard> guards, const DimProgram& program, std::span<const DimValue> dims,
                     std::span<const bool> known) {
   for (const Guard& guard : guards) {
     const std::int64_t value = dims[guard.value].integer, bound = dims[guard.bound].integer;
-    const bool good = guard.kind == Kind::kAtMost ? value <= bound
-                                                  : value == bound || (guard.kind == Kind::kEqualOrOne && value == 1);
-    if (good) continue;
+    if (holds(guard.kind, value, bound)) continue;
     const auto is_known = [&](DimProgram::Slot slot) {
       if (known.empty()) return true;
       std::vector<Dim> symbols;

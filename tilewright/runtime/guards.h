@@ -12,14 +12,17 @@
 namespace tilewright::runtime {
 
 struct Guard {
-  enum class Kind : std::uint8_t { kEqual, kEqualOrOne, kAtMost };
+  enum class Kind : std::uint8_t { kEqual, kEqualOrOne, kAtMost, kAtLeast };
   Kind kind;
-  DimProgram::Slot value, bound;  // value == bound, value == bound or 1, value <= bound
+  DimProgram::Slot value, bound;  // value == bound, value == bound or 1, value <= bound, value >= bound
   std::string node;               // for the message
 };
 
 // Of every node in the graph and in its fused areas (other regions are graphs of plans of their own).
 void collect_guards(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards);
+// What the graph takes for true of its symbols. A lower bound of 1 or 2 is not checked for a size: it says that a trace
+// did not meet the others, and every kernel takes them. Only of symbols that `dims` has.
+void collect_facts(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards);
 // `known`: per slot, empty if all are.
 Status check_guards(std::span<const Guard> guards, const DimProgram& program, std::span<const DimValue> dims,
                     std::span<const bool> known);

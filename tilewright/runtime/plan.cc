@@ -54,6 +54,7 @@ class PlanBuilder {
     }
     add_outputs();
     collect_guards(options_.source != nullptr ? *options_.source : *graph_, plan_->dims, plan_->guards);
+    collect_facts(options_.source != nullptr ? *options_.source : *graph_, plan_->dims, plan_->guards);
     if (options_.stack) stack_steps(*plan_);
     order_views(*plan_);
     find_in_place(*plan_, options_);

@@ -237,7 +237,7 @@ class BorderBuilder:
         for symbol, bounds in mode.shape_env.var_to_range.items():
             if symbol in mode.shape_env.replacements or not bounds.is_int:
                 continue
-            low, high = bound(bounds.lower, 0), bound(bounds.upper, 2**63 - 1)
+            low, high = bound(bounds.lower, -(2**63)), bound(bounds.upper, 2**63 - 1)
             graph.set_range(Dim.symbol(str(symbol)), low, high)
 
     def border(self, graph: _core.Graph, late: list[tuple[int, Dim]]) -> _core.Border:

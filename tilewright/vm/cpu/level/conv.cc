@@ -147,7 +147,7 @@ void ConvRun<T>::fill_run(T* to, const Run& run, std::int64_t channel, std::int6
   if (axis.spread != 1) {
     for (std::int64_t i = 0; i < run.count; ++i) {
       const std::int64_t c = coordinate(axis, run.at[2] + i, t3);
-      to[i] = c < 0 ? T{} : *reinterpret_cast<const T*>(from + c * axis.step);
+      to[i] = c < 0 ? T{} : load_element<T>(from + c * axis.step);
     }
     return;
   }
@@ -160,7 +160,7 @@ void ConvRun<T>::fill_run(T* to, const Run& run, std::int64_t channel, std::int6
   if (step == kBytes) {
     for (; i + kLanes<T> <= part.end; i += kLanes<T>) store<T>(to + i, load<T>(from + i * kBytes));
   }
-  for (; i < part.end; ++i) to[i] = *reinterpret_cast<const T*>(from + i * step);
+  for (; i < part.end; ++i) to[i] = load_element<T>(from + i * step);
   for (; i < run.count; ++i) to[i] = T{};
 }
 

@@ -15,7 +15,7 @@ void conv_kernel(const ConvArgs<T>& args) {
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r) {
     T bias{};
-    if (args.bias != nullptr) bias = *reinterpret_cast<const T*>(args.bias + r * args.bias_row);
+    if (args.bias != nullptr) bias = load_element<T>(args.bias + r * args.bias_row);
 #pragma GCC unroll 8
     for (int v = 0; v < Vecs; ++v) sums[r][v] = splat<T>(bias);
   }

@@ -33,7 +33,7 @@ void fill_row(T* to, std::int64_t count, const char* row, const WindowAxis& axis
     store_part<T>(to + i, rest, load_part<T>(reinterpret_cast<const T*>(from + i * step), rest));
     i = part.end;
   }
-  for (; i < part.end; ++i) to[i] = *reinterpret_cast<const T*>(from + i * step);
+  for (; i < part.end; ++i) to[i] = load_element<T>(from + i * step);
   for (; i < count; ++i) to[i] = T{};
 }
 

@@ -60,11 +60,11 @@ struct FirstLanes {
   }
 #else
   TW_INLINE f32x load(const float* p, f32x other) const {
-    for (int i = 0; i < lanes; ++i) other[i] = p[i];
+    for (int i = 0; i < lanes; ++i) other[i] = load_element<float>(p + i);
     return other;
   }
   TW_INLINE void store(float* p, f32x v) const {
-    for (int i = 0; i < lanes; ++i) p[i] = v[i];
+    for (int i = 0; i < lanes; ++i) store_element<float>(p + i, v[i]);
   }
 #endif
   TW_INLINE f32x keep(f32x v, f32x other) const {
