@@ -439,6 +439,8 @@ def _array_at(address: Any, element_type: Any, shape: Any) -> Any:
 
 
 def _write(name: str, target: Any, result: Any) -> None:
+    if type(result).__module__ != "numpy" and hasattr(result, "__dlpack__"):
+        result = _to_numpy(_core.Tensor(result))
     result_dtype = getattr(result, "dtype", None)
     if target.dtype != result_dtype or target.shape != result.shape:
         raise InvalidArgument(

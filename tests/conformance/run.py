@@ -1,4 +1,4 @@
-"""./dev conformance SUITE [DIR] [--sample N] [--json]: runs a suite of cases, ends with "N passed, M failed".
+"""./dev conformance SUITE [DIR] [--sample N] [--backends] [--json]: runs a suite of cases, ends with "N passed, M failed".
 
 A suite is a module of this folder with cases(directory) -> {name: callable that raises where the result is wrong}.
 """
@@ -6,13 +6,55 @@ A suite is a module of this folder with cases(directory) -> {name: callable that
 import argparse
 import importlib.util
 import json
+import os
 import random
+import subprocess
 import sys
 import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SUITES = sorted(path.stem for path in HERE.glob("*.py") if path.stem != "run")
+
+
+# What the optimiser can leave out; inline_composites, split_reduces and remove_dead_nodes are what kernels are made from.
+OPTIMISER = (
+    "remove_no_ops,merge_transposes,merge_reshapes,merge_updates,fold_constants,common_subexpressions,"
+    "recognise_composites,widen_products,sink_reshapes,fuse_areas"
+)
+
+
+def levels() -> list[str]:
+    """The machines there are, told by the error for one that is not."""
+    code = "import tilewright; tilewright.load(b'x: f32[1]\\ny = neg(x)\\nreturn y\\n')"
+    environment = {**os.environ, "TILEWRIGHT_ISA": "none"}
+    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True).stderr
+    return ["reference", *told.rpartition("it has ")[2].strip().split(", ")]
+
+
+def run_backends(arguments: list[str]) -> int:
+    """The suite on every machine, with the optimiser and without it, a process each. On the reference machine, the cases
+    of single nodes alone: it takes minutes for a network."""
+    passed, failed = 0, {}
+    for level in levels():
+        for skip in ("", OPTIMISER):
+            environment = {**os.environ, "TILEWRIGHT_ISA": level, "TILEWRIGHT_SKIP": skip}
+            command = [sys.executable, __file__, *arguments, "--json"]
+            command += ["--only", "node/"] if level == "reference" and "onnx" in arguments else []
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            label = f"{level}, optimiser {'off' if skip else 'on'}"
+            if not done.stdout.startswith("{"):
+                failed[label] = {"the process": done.stderr[-300:]}
+                continue
+            result = json.loads(done.stdout)
+            passed += result["passed"]
+            failed[label] = result["failed"]
+            print(f"{label}: {result['passed']} passed, {len(result['failed'])} failed", flush=True)
+            for name, reason in result["failed"].items():
+                print(f"  {name}: {reason}")
+    count = sum(len(rows) for rows in failed.values())
+    print(f"{passed} passed, {count} failed")
+    return 1 if count else 0
 
 
 def load_suite(name: str):
@@ -45,7 +87,12 @@ def main() -> int:
         "--symbolic", action="store_true", help="the variant of the suite onnx at sizes never given to it"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    parser.add_argument(
+        "--backends", action="store_true", help="on every machine, with the optimiser and without it; not with --only"
+    )
     arguments = parser.parse_args()
+    if arguments.backends:
+        return run_backends([text for text in sys.argv[1:] if text != "--backends"])
     suite = f"{arguments.suite}_symbolic" if arguments.symbolic else arguments.suite
     if suite not in SUITES:
         parser.error(f"the suite {arguments.suite} has no symbolic variant")

@@ -59,6 +59,10 @@ Result<Imported> Importer::import_model() {
   const schema::ModelProto& model = source_.model();
   max_nodes_ = kMaxNodes + kMaxNodesForEach * count_nodes(model);
   add_metadata();
+  constexpr std::int64_t kOpsetsSince = 3;  // version of the format
+  if (model.opset_import.empty() && model.ir_version.value_or(0) >= kOpsetsSince) {
+    return fail(ErrorKind::kCorrupt, "the model says nothing about its opsets");
+  }
   opsets_ = to_opsets(model.opset_import);
   for (const schema::FunctionProto& function : model.functions) {
     functions_[{plain_domain(function.domain.value_or("")), function.name.value_or(""),
