@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from .elementwise_layout import contiguous_strides
 from .facts import OpFacts
 from .metadata import LIMIT, Metadata, NotRecordable, ResultLayout, describe
 from .naming import symint_positions, takes_floats
@@ -103,7 +104,11 @@ def _example(item: Any) -> Any:
 def _coarse(argument: Any, any_int: bool) -> Any:
     """What of an argument decides whether an op can run; `any_int`: the value of an int does not."""
     if isinstance(argument, torch.Tensor):
-        return (argument.dtype, tuple(min(size, 2) for size in argument.shape), _stride_class(argument.stride()))
+        return (
+            argument.dtype,
+            tuple(min(size, 2) for size in argument.shape),
+            _stride_class(tuple(argument.shape), argument.stride()),
+        )
     if isinstance(argument, (list, tuple)):
         return tuple(_coarse(item, any_int) for item in argument)
     if isinstance(argument, float) or (any_int and isinstance(argument, int) and not isinstance(argument, bool)):
@@ -111,10 +116,11 @@ def _coarse(argument: Any, any_int: bool) -> Any:
     return describe(argument, True)
 
 
-def _stride_class(strides: tuple[int, ...]) -> tuple[int, ...]:
-    """Each stride as its place among the different ones; 0 and 1 as they are."""
+def _stride_class(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Any, ...]:
+    """Each stride as its place among the different ones, 0 and 1 as they are, and whether it is that of row-major memory."""
     places = {stride: place for place, stride in enumerate(sorted({0, 1, *strides}))}
-    return tuple(places[stride] for stride in strides)
+    plain = contiguous_strides(sizes)
+    return tuple((places[stride], stride == own) for stride, own in zip(strides, plain, strict=True))
 
 
 def _as_input(segment: Segment, item: Any) -> Any:
