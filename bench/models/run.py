@@ -136,7 +136,7 @@ def without_nan(value):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workloads", default=",".join(WORKLOADS), help="comma-separated; default: all")
+    parser.add_argument("--workloads", default=",".join(WORKLOADS), help="comma-separated; default: all. Also: fusion")
     parser.add_argument(
         "--peers", default=",".join(PEERS), help="comma-separated; default: all. Also: inductor-freezing"
     )

@@ -73,6 +73,7 @@ bool inline_composites(Graph& graph);
 bool split_reduces(Graph& graph);
 bool widen_products(Graph& graph);
 bool sink_reshapes(Graph& graph);
+bool sink_concats(Graph& graph);
 bool fuse_areas(Graph& graph, FuseReport* report = nullptr);
 bool fuse_decided_areas(Graph& graph, FuseReport* report = nullptr);  // only what is one kernel for all sizes
 bool fuse_nothing(Graph& graph);                                      // each node alone

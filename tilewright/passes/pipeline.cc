@@ -33,6 +33,7 @@ constexpr Pass kPipeline[] = {
     {"sink_reshapes", plain<sink_reshapes>,
      "elementwise operations stand before the reshape of a matmul or a reduction, not behind"},
     {"merge_reshapes", plain<merge_reshapes>, "the reshapes that met are one"},
+    {"sink_concats", plain<sink_concats>, "elementwise operations stand before a concat, on each piece"},
     {"common_subexpressions", plain<common_subexpressions>, "what several definitions compute is computed once"},
     {"remove_dead_nodes", plain<remove_dead_nodes>, "a node without effect whose results nobody reads is gone"},
     {"fuse_areas", reporting<fuse_areas>, "areas of nodes that one kernel can run are one fused node each"},

@@ -1,8 +1,12 @@
 // Moves reshapes behind elementwise consumers, so that these become part of the area in front of the reshape: of a
-// reduction, where the reshape only drops or adds axes of size 1, and of a matmul, whatever it does.
+// reduction, where the reshape only drops or adds axes of size 1, of a matmul, whatever it does, and of elementwise
+// operations, softmax and norms whose result nobody else reads, if no other operand has to be reshaped for it.
 //   sqrt(reshape(reduce_sum(x) keepdim=1))       ->  reshape(sqrt(reduce_sum(x) keepdim=1))
 //   gelu(reshape(add(matmul(a, b), bias)))       ->  reshape(gelu(add(matmul(a, b), bias)))
 //   add(reshape(matmul(a, b)), y)                ->  reshape(add(matmul(a, b), reshape(y)))
+//   tanh(reshape(exp(x)))                        ->  reshape(tanh(exp(x)))
+#include <algorithm>
+
 #include "tilewright/passes/fuse_rules.h"
 #include "tilewright/passes/pass.h"
 #include "tilewright/passes/pattern.h"
@@ -13,7 +17,15 @@ namespace {
 
 class Sink {
  public:
-  explicit Sink(Graph& graph) : graph_(graph) {}
+  explicit Sink(Graph& graph) : graph_(graph), uses_(graph.num_values(), 0) {
+    for (NodeId id : graph.order()) {
+      for (ValueId input : graph.node(id).inputs) ++uses_[input];
+      for (const auto& region : graph.node(id).regions) {
+        for (const Graph::Capture& capture : region->captures()) ++uses_[capture.outer];
+      }
+    }
+    for (ValueId output : graph.outputs()) ++uses_[output];
+  }
 
   std::optional<ValueId> rewrite(Builder& builder, NodeId id) {
     const Node& node = graph_.node(id);
@@ -56,7 +68,43 @@ class Sink {
       const Node* reshape = made_by(graph_, input, Op::kReshape);
       if (reshape != nullptr && is_matmul_result(reshape->inputs[0], kMaxEpilogue)) return reshape->inputs[0];
     }
+    for (ValueId input : node.inputs) {
+      if (is_reshape_of_area(input) && others_fit(node, made_by(graph_, input, Op::kReshape)->inputs[0]))
+        return made_by(graph_, input, Op::kReshape)->inputs[0];
+    }
     return std::nullopt;
+  }
+
+  // A reshape, with one reader, of what an area computes for this reshape alone.
+  bool is_reshape_of_area(ValueId value) const {
+    const Node* reshape = made_by(graph_, value, Op::kReshape);
+    if (reshape == nullptr || !has_one_reader(value) || !has_one_reader(reshape->inputs[0])) return false;
+    const NodeId producer = graph_.value(reshape->inputs[0]).producer;
+    if (producer == kNoNode || graph_.type(reshape->inputs[0]).shape.empty()) return false;
+    switch (const Op op = graph_.node(producer).op) {
+      case Op::kGelu:
+      case Op::kSilu:
+      case Op::kSoftmax:
+      case Op::kLogSoftmax:
+      case Op::kLayerNorm:
+      case Op::kRmsNorm:
+        return true;
+      default:
+        return is_elementwise(op);
+    }
+  }
+
+  // Values that this pass made have one.
+  bool has_one_reader(ValueId value) const { return value >= uses_.size() || uses_[value] == 1; }
+
+  // Whether the operands are numbers or reshapes of the same shape, so that none has to be reshaped.
+  bool others_fit(const Node& node, ValueId kept) const {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      if (graph_.type(input).shape.empty()) return true;
+      const Node* reshape = made_by(graph_, input, Op::kReshape);
+      return reshape != nullptr &&
+             same_shape(graph_.type(reshape->inputs[0]).shape, graph_.type(kept).shape, graph_.facts);
+    });
   }
 
   // A matmul, or elementwise operations on its result.
@@ -81,7 +129,8 @@ class Sink {
   }
 
   Graph& graph_;
-  std::vector<char> sunk_;  // by value
+  std::vector<std::uint32_t> uses_;  // by value, before the pass
+  std::vector<char> sunk_;           // by value
 };
 
 }  // namespace

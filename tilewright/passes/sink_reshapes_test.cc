@@ -76,6 +76,58 @@ TEST(SinkReshapes, AReshapeOfAnInputStays) {
   expect_pass(sink, text, text);
 }
 
+TEST(SinkReshapes, ElementwiseChainsMeetAcrossARegrouping) {
+  expect_pass(sink, R"(
+      x: f32[B, S, 8]
+      a = exp(x)
+      r = reshape(a) shape=[B*S, 8]
+      t = tanh(r)
+      y = neg(t)
+      return y)",
+              R"(
+      x: f32[B, S, 8]
+      a = exp(x)
+      t = tanh(a)
+      n = neg(t)
+      y = reshape(n) shape=[B*S, 8]
+      return y)");
+}
+
+TEST(SinkReshapes, AConsumerOfANormBehindAReshape) {
+  expect_pass(sink, R"(
+      x: f32[B, S, 8]
+      a = softmax(x) axis=2
+      r = reshape(a) shape=[B*S, 8]
+      y = neg(r)
+      return y)",
+              R"(
+      x: f32[B, S, 8]
+      a = softmax(x) axis=2
+      n = neg(a)
+      y = reshape(n) shape=[B*S, 8]
+      return y)");
+}
+
+TEST(SinkReshapes, AReshapeThatOthersReadStays) {
+  unchanged(R"(
+      x: f32[B, S, 8]
+      a = exp(x)
+      r = reshape(a) shape=[B*S, 8]
+      t = tanh(r)
+      s = reduce_sum(r) axes=[1] keepdim=1
+      return t, s)");
+}
+
+TEST(SinkReshapes, AnOperandThatHasNoReshapeKeepsAnElementwiseConsumer) {
+  unchanged(R"(
+      x: f32[B, S, 8]
+      z: f32[B*S, 8]
+      a = exp(x)
+      r = reshape(a) shape=[B*S, 8]
+      y = add(r, z)
+      return y)");
+}
+
 TEST(SinkReshapes, ConsumersOfAReductionKeepItsAxes) {
   expect_pass(sink_and_merge, R"(
       x: f32[B, L]

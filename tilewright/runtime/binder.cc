@@ -135,6 +135,7 @@ void Binder::release_temps() {
 // Gives a computed value memory in the arena, unless it lies in an output already.
 void Binder::place(ValueId value) {
   if (state_->placed[value] != 0) return;
+  if (plan_.values[value].part_of != kNone && place_part(value)) return;
   state_->placed[value] = 1;
   View& view = state_->views[value];
   set_sizes(view, value);
@@ -253,8 +254,29 @@ bool Binder::place_output(std::uint32_t output) {
   ValueId value = plan_.outputs[output].value;
   const ValueId root = plan_.values[value].root;
   if (plan_.values[root].origin != Origin::kComputed || state_->placed[root] != 0) return false;
-  View view = outputs_[output];
-  // The chain of views, then from the output backwards.
+  return place_through(value, outputs_[output]);
+}
+
+// A piece of a concat lies in the concat's result.
+bool Binder::place_part(ValueId value) {
+  const PlanValue& info = plan_.values[value];
+  const Step& concat = plan_.steps[info.part_of];
+  place(concat.outputs[0]);
+  const StepAttrs attrs(concat.attrs, plan_.dims, dims_);
+  const std::size_t axis = at(attrs.integer("axis"));
+  View view = state_->views[concat.outputs[0]];
+  for (std::uint32_t i = 0; i < info.part; ++i) {
+    const std::int64_t size = dims_[plan_.values[concat.inputs[i]].sizes[axis]].integer;
+    view.offset += size * view.strides[axis] * byte_size(view.dtype);
+  }
+  view.sizes[axis] = dims_[plan_.values[concat.inputs[info.part]].sizes[axis]].integer;
+  return place_through(concat.inputs[info.part], view);
+}
+
+// The root of `value` is written so that `value` is `view`, if the views between allow it.
+bool Binder::place_through(ValueId value, View view) {
+  const ValueId root = plan_.values[value].root;
+  // The chain of views, then from the value backwards.
   while (value != root) {
     const Node& node = plan_.graph->node(plan_.graph->value(value).producer);
     const ValueId source = node.inputs[0];

@@ -48,6 +48,8 @@ class Binder {
   Status bind_view(const Step& step, compiler::Emitter& out);
   void place_outputs(std::size_t segment);
   bool place_output(std::uint32_t output);
+  bool place_through(ValueId value, View view);
+  bool place_part(ValueId value);
   Status finish_outputs(compiler::Emitter& out);
   Status copy_aliased_assigns(std::size_t first, compiler::Emitter& out);
   void place(ValueId value);

@@ -1,5 +1,7 @@
 #include "tilewright/runtime/launches.h"
 
+#include "tilewright/runtime/concat_parts.h"
+
 namespace tilewright::runtime {
 
 void find_launches(Plan& plan) {
@@ -8,7 +10,7 @@ void find_launches(Plan& plan) {
   std::size_t launch = 0;
   const auto touches = [&](const std::vector<ValueId>& values, const std::vector<std::size_t>& marks) {
     for (const ValueId value : values) {
-      if (marks[plan.values[value].root] == launch) return true;
+      if (marks[storage_of(plan, value)] == launch) return true;
     }
     return false;
   };
@@ -33,8 +35,8 @@ void find_launches(Plan& plan) {
       ++count;
       for (; first_view < i; ++first_view) plan.steps[first_view].beside = step.beside;
       first_view = i + 1;
-      for (const ValueId value : step.inputs) read[plan.values[value].root] = launch;
-      for (const ValueId value : step.outputs) wrote[plan.values[value].root] = launch;
+      for (const ValueId value : step.inputs) read[storage_of(plan, value)] = launch;
+      for (const ValueId value : step.outputs) wrote[storage_of(plan, value)] = launch;
     }
   }
 }

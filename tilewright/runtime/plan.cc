@@ -6,6 +6,7 @@
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/graph/bound_symbols.h"
 #include "tilewright/passes/pass.h"
+#include "tilewright/runtime/concat_parts.h"
 #include "tilewright/runtime/late_sizes.h"
 #include "tilewright/runtime/launches.h"
 #include "tilewright/runtime/plan_in_place.h"
@@ -62,6 +63,7 @@ class PlanBuilder {
     TW_TRY(find_late_slots());
     cut_segments();
     find_releases();
+    find_concat_parts(*plan_);
     if (options_.stack) find_launches(*plan_);
     return std::move(plan_);
   }

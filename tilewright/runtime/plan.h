@@ -99,9 +99,10 @@ struct PlanValue {
   DType dtype;
   std::vector<Slot> sizes;
   Origin origin = Origin::kComputed;
-  ValueId root = 0;                // the value whose storage this one is (part of)
-  std::uint32_t buffer = 0;        // inputs, constants, dynamic values
-  std::vector<std::int8_t> order;  // storage order of axes if not row-major: outermost first
+  ValueId root = 0;                         // the value whose storage this one is (part of)
+  std::uint32_t buffer = 0;                 // inputs, constants, dynamic values
+  std::uint32_t part_of = kNone, part = 0;  // the concat step whose input `part` it is, and lies in its result
+  std::vector<std::int8_t> order;           // storage order of axes if not row-major: outermost first
 };
 
 struct PackPlan {
