@@ -151,11 +151,11 @@ void bind_segment(nb::module_& module) {
       .def("close", &StreamSegment::close, "Ends recording: finds what is live.")
       .def(
           "key",
-          [](StreamSegment& self, bool symbolic, std::int64_t default_dtype) {
-            const std::string key = self.key(symbolic, default_dtype);
+          [](StreamSegment& self, bool names_sizes, bool names_floats, std::int64_t default_dtype) {
+            const std::string key = self.key(names_sizes, names_floats, default_dtype);
             return nb::bytes(key.data(), key.size());
           },
-          "symbolic"_a, "default_dtype"_a)
+          "names_sizes"_a, "names_floats"_a, "default_dtype"_a)
       .def_prop_ro("names", &StreamSegment::names)
       .def_prop_ro("named_floats", &StreamSegment::named_floats)
       .def_prop_ro("num_own", &StreamSegment::num_own)

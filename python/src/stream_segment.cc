@@ -199,7 +199,7 @@ bool is_plain_float(double number) {
 // 0, 1 and what is no size keep their value; any other number is its name, below -2^40.
 std::int64_t StreamSegment::named(std::int64_t number) {
   constexpr std::int64_t kFirstName = -(std::int64_t{1} << 40);
-  if (!symbolic_ || number < 2 || number > 0x7fffffff) return number;
+  if (!names_sizes_ || number < 2 || number > 0x7fffffff) return number;
   const auto name = std::ranges::find(names_, number);
   const std::int64_t place = name - names_.begin();
   if (name == names_.end()) names_.push_back(number);
@@ -211,13 +211,16 @@ void StreamSegment::append_dims(const StreamLayout& layout) {
   for (const std::int64_t size : layout.shape()) key_.push_back(named(size));
 }
 
-std::string StreamSegment::key(bool symbolic, std::int64_t default_dtype) {
-  symbolic_ = symbolic;
+std::string StreamSegment::key(bool names_sizes, bool names_floats, std::int64_t default_dtype) {
+  names_sizes_ = names_sizes;
   key_.clear();
   names_.clear();
   named_floats_.clear();
-  key_.insert(key_.end(), {symbolic ? 1 : 0, default_dtype, static_cast<std::int64_t>(inputs_.size()),
-                           static_cast<std::int64_t>(ops_.size())});
+  key_.insert(key_.end(),
+              {names_sizes    ? 2
+               : names_floats ? 1
+                              : 0,
+               default_dtype, static_cast<std::int64_t>(inputs_.size()), static_cast<std::int64_t>(ops_.size())});
   for (const StreamInput& input : inputs_) {
     key_.push_back(input.value);
     append_dims(input.layout);
@@ -227,7 +230,7 @@ std::string StreamSegment::key(bool symbolic, std::int64_t default_dtype) {
     key_.insert(key_.end(), refs(op).begin(), refs(op).end());
     for (const std::int64_t number : ints(op)) key_.push_back(named(number));
     for (const double number : floats(op)) {
-      if (symbolic && !is_plain_float(number)) {
+      if (names_floats && !is_plain_float(number)) {
         named_floats_.push_back(number);
         key_.insert(key_.end(), {1, 0});
       } else {
@@ -239,7 +242,7 @@ std::string StreamSegment::key(bool symbolic, std::int64_t default_dtype) {
   std::vector<std::int64_t> order;
   for (const StreamOutput& output : outputs_) {
     key_.push_back(output.value);
-    if (symbolic && dense_order(output.layout, order)) {
+    if (names_sizes && dense_order(output.layout, order)) {
       key_.insert(key_.end(), order.begin(), order.end());
     } else {
       key_.push_back(-1);

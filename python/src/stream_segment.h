@@ -82,7 +82,7 @@ class StreamSegment {
   void close();
   ~StreamSegment();
   // The structure of the segment with sizes by name (or as they are); fills names() and named_floats().
-  std::string key(bool symbolic, std::int64_t default_dtype);
+  std::string key(bool names_sizes, bool names_floats, std::int64_t default_dtype);
 
   const std::vector<StreamLayout>& values() const { return values_; }
   const std::vector<StreamInput>& inputs() const { return inputs_; }
@@ -115,7 +115,7 @@ class StreamSegment {
   std::vector<StreamOutput> outputs_;
   std::vector<std::pair<int, int>> writes_;
   int num_own_ = 0;
-  bool symbolic_ = true;
+  bool names_sizes_ = true;
   std::vector<std::int64_t> key_, names_;
   std::vector<double> named_floats_;
 };

@@ -356,6 +356,18 @@ def test_training_steps(optimizer: Any) -> None:
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
 
 
+def test_numbers_that_an_optimiser_changes_at_each_step_compile_nothing() -> None:
+    """The corrections of Adam are other numbers at each step; they are inputs of the segment, not parts of it."""
+    compiled = []
+    with torch.enable_grad():
+        for steps in (6, 30):
+            before = tilewright.stats()["lazy"]["compiled"]
+            with tilewright.lazy():
+                train(steps, lambda p: torch.optim.Adam(p, lr=0.0123, betas=(0.87, 0.97)))
+            compiled.append(tilewright.stats()["lazy"]["compiled"] - before)
+    assert compiled[1] <= 2
+
+
 def test_gradients_of_views_and_in_place() -> None:
     def program(x: torch.Tensor) -> Any:
         x.requires_grad_()

@@ -72,7 +72,7 @@ class SegmentBuilder:
 
     def strides(self, row: ResultLayout, shape: Sequence[Any]) -> tuple[Any, ...]:
         order = dense_order(row.sizes, row.strides)
-        if order is None or not self.naming.symbolic:
+        if order is None or not self.naming.names_sizes:
             return tuple(Dim(stride) for stride in row.strides)
         steps: list[Any] = [Dim(1)] * len(shape)
         step: Any = Dim(1)
@@ -172,7 +172,7 @@ class SegmentBuilder:
     def lower_decomposed(self, node: Node, op: Op) -> None:
         """Takes an op apart as the torch.compile backend does, and lowers the parts."""
         module = decomposed(op, self.segment)
-        if self.naming.symbolic and not is_size_free(module, op):
+        if self.naming.names_sizes and not is_size_free(module, op):
             raise CannotLower(f"{op.overload} is taken apart for given sizes only")
         c = self.lowering
         sources = [self.nodes[value] for value in op.reads()]

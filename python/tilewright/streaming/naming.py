@@ -8,6 +8,7 @@ that size of the other. Floats at arithmetic ops are named one by one.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 NamedFloat = tuple[str, int]
 _MAX_NAMED = 2**31 - 1
 _ARITHMETIC = frozenset(
-    f"aten::{name}" for name in ("add", "sub", "mul", "div", "rsub", "eq", "ne", "lt", "le", "gt", "ge", "where")
+    f"aten::{name}"
+    for name in ("add", "sub", "mul", "div", "rsub", "eq", "ne", "lt", "le", "gt", "ge", "where", "addcmul", "addcdiv")
 )
 _PLAIN_FLOATS = frozenset((0.0, 1.0, -1.0, 2.0, 0.5, -2.0, -0.5))
 
@@ -51,16 +53,16 @@ def takes_floats(overload: Any) -> bool:
 
 
 class Naming:
-    """Names for the numbers of one segment. `symbolic` false: every number keeps its value."""
+    """Names for the sizes and the floats of one segment. What gets none keeps its value."""
 
-    def __init__(self, symbolic: bool) -> None:
-        self.symbolic = symbolic
+    def __init__(self, names_sizes: bool, names_floats: bool) -> None:
+        self.names_sizes, self.names_floats = names_sizes, names_floats
         self.sizes: dict[int, int] = {}  # number -> name
         self.floats: list[float] = []
 
     def size(self, number: int) -> int:
         """-1 - name, or the number itself if it has none. Only for numbers >= 0."""
-        if number < 2 or not self.symbolic or number > _MAX_NAMED:
+        if number < 2 or not self.names_sizes or number > _MAX_NAMED:
             return number
         name = self.sizes.get(number)
         if name is None:
@@ -71,7 +73,7 @@ class Naming:
         return tuple(self.size(number) for number in sizes)
 
     def float(self, number: float) -> Any:
-        if not self.symbolic or number in _PLAIN_FLOATS or number != number or number in (float("inf"), -float("inf")):
+        if not self.names_floats or number in _PLAIN_FLOATS or not math.isfinite(number):
             return repr(number)
         self.floats.append(number)
         return ("float", len(self.floats) - 1)

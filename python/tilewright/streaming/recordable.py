@@ -15,7 +15,7 @@ from .facts import OpFacts
 from .metadata import LIMIT, Metadata, NotRecordable, ResultLayout, describe
 from .naming import symint_positions, takes_floats
 from .refs import Ref
-from .run import compile_segment
+from .run import NAMINGS, compile_segment
 from .segment import Op, Segment
 
 Call = tuple[Any, dict[str, Any], Metadata]
@@ -142,6 +142,6 @@ def _probe(facts: OpFacts, args: Any, kwargs: Any, metadata: Metadata) -> bool:
     ]
     for outputs in (stored, stored[:1]) if "attention" in facts.name else (stored,):
         segment.outputs = outputs  # type: ignore[assignment]
-        if any(compile_segment(segment, symbolic)[0].segment is not None for symbolic in (True, False)):
+        if any(compile_segment(segment, *names)[0].segment is not None for names in NAMINGS):
             return True
     return False

@@ -18,6 +18,7 @@ from .segment import Segment, as_tensor, exported, input_tensors
 from .statistics import STATISTICS
 
 LIMIT = 1024  # compiled segments
+NAMINGS = ((True, True), (False, True), (False, False))  # whether sizes and floats are symbols, in the order of trial
 WARM = 128  # of them with an arena: each takes address space
 
 
@@ -104,19 +105,22 @@ def execute(compiled: Compiled, recorded: _core.StreamSegment) -> None:
 
 
 def find(recorded: _core.StreamSegment) -> Compiled:
-    """The compiled segment with its sizes as symbols; with given sizes where symbols are not possible."""
-    compiled = _find(recorded, symbolic=True)
-    return compiled if compiled.segment is not None else _find(recorded, symbolic=False)
+    """The compiled segment with its sizes and floats as symbols; with given ones where symbols are not possible."""
+    for names in NAMINGS:
+        compiled = _find(recorded, *names)
+        if compiled.segment is not None:
+            break
+    return compiled
 
 
-def _find(recorded: _core.StreamSegment, symbolic: bool) -> Compiled:
-    key = recorded.key(symbolic, DTYPES.index(torch.get_default_dtype()))
+def _find(recorded: _core.StreamSegment, names_sizes: bool, names_floats: bool) -> Compiled:
+    key = recorded.key(names_sizes, names_floats, DTYPES.index(torch.get_default_dtype()))
     compiled = CACHE.get(key)
     if compiled is not None:
         STATISTICS.cache_hits += compiled.segment is not None
         return compiled
     segment = exported(recorded)
-    compiled, naming = compile_segment(segment, symbolic)
+    compiled, naming = compile_segment(segment, names_sizes, names_floats)
     if compiled.segment is not None:
         numbers = list(naming.sizes)
         compiled.scalar_names = [recorded.names.index(numbers[name]) for name in compiled.scalar_names]
@@ -126,8 +130,8 @@ def _find(recorded: _core.StreamSegment, symbolic: bool) -> Compiled:
     return compiled
 
 
-def compile_segment(segment: Segment, symbolic: bool) -> tuple[Compiled, Naming]:
-    naming = Naming(symbolic)
+def compile_segment(segment: Segment, names_sizes: bool, names_floats: bool) -> tuple[Compiled, Naming]:
+    naming = Naming(names_sizes, names_floats)
     for value in segment.inputs:
         naming.layout(segment, value)
     keys = [naming.op(op, segment) for op in segment.ops]
@@ -136,7 +140,7 @@ def compile_segment(segment: Segment, symbolic: bool) -> tuple[Compiled, Naming]
         return Compiled(builder.build(keys), builder.scalar_names, num_ops=len(keys)), naming
     except REFUSALS as error:
         refusal = f"{type(error).__name__}: {error}"
-        if not symbolic:
+        if not names_floats:
             STATISTICS.refusals[refusal] += 1
         return Compiled(None, refusal=refusal), naming
 
