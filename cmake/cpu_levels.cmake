@@ -11,6 +11,9 @@ function(tw_cpu_levels folder)
   # Conversions between dtypes are plain loops that the compiler vectorises; at -O2 g++ 12 leaves most of them scalar.
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/tilewright/${folder}/level/pack_copy.cc
                               ${CMAKE_CURRENT_SOURCE_DIR}/tilewright/${folder}/level/dot_copy.cc PROPERTIES COMPILE_OPTIONS -O3)
+  if(TILEWRIGHT_SANITIZE MATCHES "undefined")  # strides are any number of bytes: elements may lie at odd addresses
+    set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=alignment)
+  endif()
   set(flags_portable "")
   set(flags_avx2 -march=x86-64-v3 -mtune=znver3)
   set(flags_avx512 -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mtune=znver3 -mprefer-vector-width=512
@@ -26,9 +29,6 @@ function(tw_cpu_levels folder)
     target_compile_definitions(tw_${name}_${level} PRIVATE TW_LEVEL=${level} TW_LEVEL_${upper}=1)
     if(TILEWRIGHT_SANITIZE)  # sanitizers keep frames alive, so strip programs run from a loop instead of by tail calls
       target_compile_definitions(tw_${name}_${level} PRIVATE TW_STRIP_LOOP=1)
-      if(TILEWRIGHT_SANITIZE MATCHES "undefined")  # strides are any number of bytes: elements may lie at odd addresses
-        target_compile_options(tw_${name}_${level} PRIVATE -fno-sanitize=alignment)
-      endif()
     endif()
     target_compile_options(tw_${name}_${level} PRIVATE ${flags_${level}} -fno-math-errno -fno-trapping-math
                            -ffp-contract=off -foptimize-sibling-calls)
