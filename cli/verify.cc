@@ -12,6 +12,28 @@ namespace tilewright::cli {
 
 namespace {
 
+// What an ONNX model declares of its results against what they are. Sizes that may or may not be equal are checked by
+// every call.
+Status check_declared(const runtime::ModelContents& model) {
+  const Graph& graph = *model.graph;
+  for (std::size_t i = 0; i < model.declared_outputs.size() && i < graph.outputs().size(); ++i) {
+    const auto& declared = model.declared_outputs[i];
+    const TensorType& type = graph.type(graph.outputs()[i]);
+    if (declared.is_sequence) return {};  // the results after it are at other places of the graph
+    if (!declared.shape) continue;
+    if (declared.shape->size() != type.shape.size()) {
+      return fail(ErrorKind::kShapeMismatch, "output '{}': declared with {} axes, the graph gives {}", declared.name,
+                  declared.shape->size(), type);
+    }
+    for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
+      if (!provably_different((*declared.shape)[axis], type.shape[axis], graph.facts)) continue;
+      return fail(ErrorKind::kShapeMismatch, "output '{}', axis {}: declared {}, the graph gives {}", declared.name,
+                  axis, (*declared.shape)[axis], type.shape[axis]);
+    }
+  }
+  return {};
+}
+
 Result<std::string> verify_bytes(const std::vector<std::uint8_t>& bytes, const std::string& path) {
   if (runtime::is_model_file(std::as_bytes(std::span(bytes)))) {
     TW_ASSIGN(const runtime::ModelContents model, runtime::decode_model(std::as_bytes(std::span(bytes))));
@@ -22,6 +44,7 @@ Result<std::string> verify_bytes(const std::vector<std::uint8_t>& bytes, const s
     TW_ASSIGN(const runtime::ModelContents model, read_contents(path));
     TW_TRY(verify(*model.graph));
     if (!model.question.empty()) return fmt::format("an ONNX model whose structure depends on {}", model.question);
+    TW_TRY(check_declared(model));
     return fmt::format("an ONNX model of {} nodes and {} weights", model.graph->order().size(), model.weights.size());
   }
   if (is_text(bytes)) {

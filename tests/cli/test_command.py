@@ -4,6 +4,8 @@ import json
 import subprocess
 
 import numpy
+import onnx
+import onnx.parser
 import pytest
 
 GRAPH = """x: f32[B, 64]
@@ -128,3 +130,47 @@ def test_a_damaged_array_is_an_error_with_its_name(command, graph, tmp_path, dam
     done = command("run", graph, "--size", "B=3", "--input", f"x={tmp_path}/x.npy")
     assert done.returncode == 7
     assert "x.npy" in done.stderr
+
+
+ONNX = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[B, 4] x) => (float[B, 4] y) { y = Relu(x) }"""
+
+
+@pytest.fixture
+def onnx_model(tmp_path):
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(ONNX), path)
+    return path
+
+
+def test_verify_an_onnx_model(command, onnx_model):
+    done = command("verify", onnx_model)
+    assert done.returncode == 0, done.stderr
+    assert "an ONNX model of 1 nodes" in done.stdout
+
+
+def test_verify_names_a_declared_result_that_is_wrong(command, onnx_model):
+    onnx.save(onnx.parser.parse_model(ONNX.replace("float[B, 4] y", "float[B, 9] y")), onnx_model)
+    done = command("verify", onnx_model)
+    assert done.returncode == 3  # shape mismatch
+    assert "output 'y', axis 1: declared 9, the graph gives 4" in done.stderr
+
+
+def test_export_to_onnx(command, graph, tmp_path):
+    target = tmp_path / "out.onnx"
+    done = command("export", graph, "-o", target, "--opset", 17)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{target}: opset 17, 1 nodes")
+    model = onnx.load(target)
+    onnx.checker.check_model(model, full_check=True)
+    assert [value.name for value in model.graph.input] == ["x", "w"]
+    report = json.loads(command("export", "--json", target, "-o", tmp_path / "again.onnx").stdout)
+    assert (report["opset"], report["operators"], report["notes"]) == (20, {"MatMul": 1}, [])
+
+
+def test_export_names_the_opset_that_is_needed(command, graph, tmp_path):
+    graph.write_text("x: i32[B]\nz: i32[B]\ny = bit_and(x, z)\nreturn y\n")
+    done = command("export", graph, "-o", tmp_path / "out.onnx", "--opset", 17)
+    assert done.returncode == 8  # unsupported
+    assert "'y' = bit_and (opset 17): needs the ONNX operator BitwiseAnd" in done.stderr
+    assert "--opset" in command("export", "--help").stdout

@@ -111,7 +111,7 @@ def check_results(runner, feeds: dict, expected: list, test) -> None:
         results = runner.run(None, needed)
     for got, wanted in zip(results, expected, strict=True):
         plain = numpy.asarray(wanted)
-        last_bit = 2**-7 if str(plain.dtype) == "bfloat16" else 0  # which may round the other way
+        last_bit = {"bfloat16": 2**-7, "float16": 2**-9}.get(str(plain.dtype), 0)  # which may round the other way
         plain = plain.astype(numpy.float32) if is_odd(plain.dtype) else plain
         static.compare(got, plain, max(test.rtol, last_bit, 1e-4), max(test.atol, last_bit, 1e-6))
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 
 #include "tilewright/graph/infer/infer.h"
 
@@ -24,10 +25,25 @@ std::vector<Dim> symbols_of_values(const Graph& graph) {
   return out;
 }
 
+// Where a call gives a symbol: "axis 0 of input 'x'".
+using Places = std::unordered_map<Dim, std::string>;
+
+Places places_of(const Graph& graph) {
+  Places places;
+  for (const ValueId input : graph.inputs()) {
+    const Value& value = graph.value(input);
+    for (std::size_t axis = 0; axis < value.type.shape.size(); ++axis) {
+      const Dim dim = value.type.shape[axis];
+      if (dim.is_symbol()) places.try_emplace(dim, fmt::format("axis {} of input '{}'", axis, value.name));
+    }
+  }
+  return places;
+}
+
 class Collector {
  public:
-  Collector(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards)
-      : graph_(graph), dims_(dims), guards_(guards) {
+  Collector(const Graph& graph, const Places& places, DimProgram& dims, std::vector<Guard>& guards)
+      : graph_(graph), places_(places), dims_(dims), guards_(guards) {
     for (Dim symbol : symbols_of_values(graph)) {
       if (graph.facts.ranges().contains(symbol)) continue;
       if (careful_ == nullptr) careful_ = std::make_unique<Facts>(graph.facts);
@@ -40,7 +56,7 @@ class Collector {
       const Node& node = graph_.node(id);
       if (node.dead) continue;
       if (node.op == Op::kFused) {
-        collect_guards(*node.regions[0], dims_, guards_);
+        Collector(*node.regions[0], places_, dims_, guards_).run();
         continue;
       }
       name_ = node.outputs.empty() ? std::string(info(node.op).text) : graph_.value(node.outputs[0]).name;
@@ -67,11 +83,25 @@ class Collector {
                (kind == Kind::kEqualOrOne && facts().is_one(value) == Answer::kYes)) {
       return;
     }
-    const Guard guard{kind, dims_.add(value), dims_.add(bound), name_};
+    const Guard guard{kind, dims_.add(value), dims_.add(bound), name_, origins(value, bound)};
     for (const Guard& other : guards_) {
       if (other.kind == kind && other.value == guard.value && other.bound == guard.bound) return;
     }
     guards_.push_back(guard);
+  }
+
+  // " (B is axis 0 of input 'x')"
+  std::string origins(Dim value, Dim bound) const {
+    std::vector<Dim> symbols;
+    collect_symbols(value, symbols);
+    collect_symbols(bound, symbols);
+    std::string out;
+    for (const Dim symbol : symbols) {
+      const auto place = places_.find(symbol);
+      if (place == places_.end()) continue;
+      out += fmt::format("{}{} is {}", out.empty() ? " (" : ", ", symbol, place->second);
+    }
+    return out.empty() ? out : out + ")";
   }
 
   // Sizes aligned at the last axis, the last `skipped` of both left out.
@@ -206,6 +236,7 @@ class Collector {
   }
 
   const Graph& graph_;
+  const Places& places_;
   DimProgram& dims_;
   std::vector<Guard>& guards_;
   std::string name_;
@@ -243,7 +274,8 @@ bool holds(Kind kind, std::int64_t value, std::int64_t bound) {
 }  // namespace
 
 void collect_guards(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards) {
-  Collector(graph, dims, guards).run();
+  const Places places = places_of(graph);
+  Collector(graph, places, dims, guards).run();
 }
 
 void collect_facts(const Graph& graph, DimProgram& dims, std::vector<Guard>& guards) {
@@ -294,9 +326,9 @@ Status check_guards(std::span<const Guard> guards, const DimProgram& program, st
     };
     if (!is_known(guard.value) || !is_known(guard.bound)) continue;
     const Dim what = program.dim(guard.value), limit = program.dim(guard.bound);
-    return fail(ErrorKind::kShapeMismatch, "'{}': sizes do not fit: {}{}, expected {}{}{}", guard.node, what,
+    return fail(ErrorKind::kShapeMismatch, "'{}': sizes do not fit: {}{}, expected {}{}{}{}", guard.node, what,
                 what.constant() ? "" : fmt::format(" = {}", value), relation(guard.kind), limit,
-                limit.constant() ? "" : fmt::format(" = {}", bound));
+                limit.constant() ? "" : fmt::format(" = {}", bound), guard.origins);
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // Guards: what inference could not decide about the sizes of a graph and its kernels rely on. Checked for every call as
 // soon as the sizes are known: a size that should fit another either is that size, or the call is an error that names
-// both.
+// both, and the axes of inputs that they are.
 #pragma once
 
 #include <string>
@@ -16,6 +16,7 @@ struct Guard {
   Kind kind;
   DimProgram::Slot value, bound;  // value == bound, value == bound or 1, value <= bound, value >= bound
   std::string node;               // for the message
+  std::string origins;            // for the message: which sizes of inputs the symbols are
 };
 
 // Of every node in the graph and in its fused areas (other regions are graphs of plans of their own).

@@ -121,7 +121,7 @@ TEST(OrderKernels, TopKByHeapAndBySort) {
 
 TEST(OrderKernels, TopKOfTooManyNamesTheSize) {
   EXPECT_EQ(run_error("x: f32[A]\na, i = topk(x) axis=0 k=4\nreturn a, i", {random_tensor(DType::kF32, {3}, 1)}),
-            "'a': sizes do not fit: 4, expected at most A = 3");
+            "'a': sizes do not fit: 4, expected at most A = 3 (A is axis 0 of input 'x')");
 }
 
 TEST(LateKernels, NonZeroOfEveryDType) {

@@ -309,18 +309,18 @@ TEST(Symptoms, RowsThatAreReducedInParts) {
 
 TEST(Symptoms, SizesThatOnlyTheCallKnowsDoNotFit) {
   EXPECT_EQ(error_of("x: f32[B]\ny: f32[2]\nz = add(x, y)\nreturn z", {{3}, {2}}),
-            "'z': sizes do not fit: B = 3, expected 1 or 2");
+            "'z': sizes do not fit: B = 3, expected 1 or 2 (B is axis 0 of input 'x')");
 }
 
 TEST(Symptoms, ARecordedSizeThatTurnsOutWrong) {
   EXPECT_EQ(error_of("x: f32[B]\nc: f32[C]\ny: f32[C] = reduce_sum(x) axes=[0] keepdim=true\nz = atan(y)\nreturn z",
                      {{3}, {2}}),
-            "'y': sizes do not fit: C = 2, expected 1");
+            "'y': sizes do not fit: C = 2, expected 1 (C is axis 0 of input 'c')");
 }
 
 TEST(Symptoms, ASliceReachesBeyondTheEnd) {
   EXPECT_EQ(error_of("x: f32[B]\ny = slice(x) start=[0] stop=[4] step=[1]\nreturn y", {{3}}),
-            "'y': sizes do not fit: 4, expected at most B = 3");
+            "'y': sizes do not fit: 4, expected at most B = 3 (B is axis 0 of input 'x')");
 }
 
 TEST(Symptoms, MoreAxesThanThereMayBe) {

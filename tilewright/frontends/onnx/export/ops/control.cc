@@ -127,6 +127,25 @@ Outs export_while(ExportNode& n) {
   return out;
 }
 
+namespace {
+
+// Without a trip nothing says how large the elements are: a subgraph declares only the sizes that are numbers. Sizes
+// that are known outside are given to the stack afterwards.
+Out with_sizes(ExportNode& n, Out stacked, const Shape& shape) {
+  const Dims& late = n.attrs().dims("late");
+  bool is_known = true;
+  for (std::size_t axis = 1; axis < shape.size(); ++axis) {
+    if (std::find(late.begin(), late.end(), shape[axis]) != late.end()) return stacked;
+    is_known = is_known && n.known(shape[axis]);
+  }
+  if (is_known) return stacked;
+  for (const Dim count : n.attrs().dims("count")) n.frame().bind_size(count, stacked, 0);
+  const Attributes as_they_are = n.opset() < 14 ? Attributes{} : Attributes{{"allowzero", std::int64_t{1}}};
+  return n.make("Reshape", {stacked, n.sizes(shape)}, as_they_are);
+}
+
+}  // namespace
+
 Outs export_scan(ExportNode& n) {
   const Graph& region = *n.node().regions[0];
   const std::size_t conditional = n.attrs().flag("conditional") ? 1 : 0;
@@ -156,8 +175,9 @@ Outs export_scan(ExportNode& n) {
   Outs operands{n.scalar(n.attrs().dim("trips"), DType::kI64), conditional == 1 ? n.input(0) : Out{"", DType::kBool}};
   const Outs carried = inputs_of(n, conditional, num_carried);
   operands.insert(operands.end(), carried.begin(), carried.end());
-  const Outs out = n.make_all("Loop", operands, {}, result_dtypes(n));
+  Outs out = n.make_all("Loop", operands, {}, result_dtypes(n));
   n.frame().target().add_subgraph("body", std::move(body.graph));
+  for (std::size_t i = num_carried; i < out.size(); ++i) out[i] = with_sizes(n, out[i], n.result(i).shape);
   return out;
 }
 
