@@ -4,8 +4,8 @@
 // there, a block of terms at a time. The sums run in the order of channels and taps, after the bias.
 // HOT: no allocation, no call but kernels and copies.
 #include "tilewright/vm/cpu/level/conv_direct.h"
+#include "tilewright/vm/cpu/level/conv_operands.h"
 #include "tilewright/vm/cpu/level/matmul_kernel.h"
-#include "tilewright/vm/cpu/level/window.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 namespace {
@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMostColumns = kMaxVecs* kLanes<T>;  // positions 
 static_assert(kTerms * kMaxVecs * kVectorBytes <= kPrivateBytes);
 
 template <typename T>
-class ConvRun {
+class ConvRun : ConvOperands {
  public:
   ConvRun(const isa::Inst& inst, const TaskContext& context, const isa::Task& task);
   bool is_matrix() const;
@@ -36,35 +36,13 @@ class ConvRun {
 
   static constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
   const isa::Inst& inst_;
-  const isa::ConvFields& f_;
-  const isa::Task& task_;
-  WindowAxis axes_[3];
-  const char *x_, *w_, *bias_;
-  char* to_;
-  std::int64_t x_channel_, w_row_, to_row_, bias_row_;
-  std::int64_t taps_, terms_;
+  std::int64_t terms_;
   T* panel_;
 };
 
 template <typename T>
 ConvRun<T>::ConvRun(const isa::Inst& inst, const TaskContext& context, const isa::Task& task)
-    : inst_(inst), f_(inst.fields<isa::ConvFields>()), task_(task) {
-  const auto place = [&](int stream) {
-    const isa::StreamHead& head = inst.stream<isa::ConvFields>(stream);
-    return reinterpret_cast<char*>(context.buffers[head.buffer()]) + head.offset + task.index[0] * head.strides()[0] +
-           task.index[1] * head.strides()[1];
-  };
-  const auto row_stride = [&](int stream) { return inst.stream<isa::ConvFields>(stream).strides()[2]; };
-  window_axes(axes_, f_, inst.inner(), inst.stream<isa::ConvFields>(0).inner_stride);
-  x_ = place(0);
-  w_ = place(1);
-  to_ = place(2);
-  x_channel_ = row_stride(0);
-  w_row_ = row_stride(1);
-  to_row_ = row_stride(2);
-  bias_ = inst.num_streams() > 3 ? place(3) : nullptr;
-  bias_row_ = bias_ == nullptr ? 0 : row_stride(3);
-  taps_ = f_.window1 * f_.window2 * f_.window3;
+    : ConvOperands(inst, context, task), inst_(inst) {
   terms_ = f_.channels * taps_;
   panel_ = reinterpret_cast<T*>(context.private_scratch);
 }

@@ -3,6 +3,7 @@
 // and the sums share the second-level cache. HOT: no allocation, no call but kernels and copies.
 #include "tilewright/vm/cpu/level/conv_direct.h"
 
+#include "tilewright/vm/cpu/level/conv_operands.h"
 #include "tilewright/vm/cpu/level/conv_slab.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
@@ -20,7 +21,7 @@ constexpr std::int64_t kTermsAt = kMostSlab + kPad, kSumsAt = kTermsAt + kMostTe
 static_assert(kSumsAt + kSumBytes + kMostRows * 2 * kMostConvVecs * kVectorBytes + kPad <= kPrivateBytes);
 
 template <typename T>
-class DirectConv {
+class DirectConv : ConvOperands {
  public:
   DirectConv(const isa::Inst& inst, const TaskContext& context, const isa::Task& task);
   bool fits() const;
@@ -44,12 +45,6 @@ class DirectConv {
   }
 
   static constexpr auto kBytes = static_cast<std::int64_t>(sizeof(T));
-  const isa::ConvFields& f_;
-  const isa::Task& task_;
-  WindowAxis axes_[3];
-  const char *x_, *w_, *bias_;
-  char* to_;
-  std::int64_t x_channel_, w_row_, to_row_, bias_row_, taps_;
   T* slab_;
   ConvTerm* terms_;
   T* sums_;
@@ -58,23 +53,7 @@ class DirectConv {
 
 template <typename T>
 DirectConv<T>::DirectConv(const isa::Inst& inst, const TaskContext& context, const isa::Task& task)
-    : f_(inst.fields<isa::ConvFields>()), task_(task) {
-  const auto place = [&](int stream) {
-    const isa::StreamHead& head = inst.stream<isa::ConvFields>(stream);
-    return reinterpret_cast<char*>(context.buffers[head.buffer()]) + head.offset + task.index[0] * head.strides()[0] +
-           task.index[1] * head.strides()[1];
-  };
-  const auto row_stride = [&](int stream) { return inst.stream<isa::ConvFields>(stream).strides()[2]; };
-  window_axes(axes_, f_, inst.inner(), inst.stream<isa::ConvFields>(0).inner_stride);
-  x_ = place(0);
-  w_ = place(1);
-  to_ = place(2);
-  x_channel_ = row_stride(0);
-  w_row_ = row_stride(1);
-  to_row_ = row_stride(2);
-  bias_ = inst.num_streams() > 3 ? place(3) : nullptr;
-  bias_row_ = bias_ == nullptr ? 0 : row_stride(3);
-  taps_ = f_.window1 * f_.window2 * f_.window3;
+    : ConvOperands(inst, context, task) {
   char* const memory = reinterpret_cast<char*>(context.private_scratch);
   slab_ = reinterpret_cast<T*>(memory);
   terms_ = reinterpret_cast<ConvTerm*>(memory + kTermsAt);
