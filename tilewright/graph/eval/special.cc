@@ -37,9 +37,8 @@ double lgamma(double x) {
 double digamma(double x) {
   if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
   if (x < 0) {
-    double whole = 0;
-    const double fraction = std::modf(x, &whole);
-    if (fraction == 0) return std::numeric_limits<double>::quiet_NaN();
+    const double fraction = x - std::nearbyint(x);  // from the nearest pole: next to it, digits count
+    if (!(fraction != 0)) return std::numeric_limits<double>::quiet_NaN();
     return digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * fraction);
   }
   double sum = 0;

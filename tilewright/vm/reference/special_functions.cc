@@ -34,21 +34,24 @@ double digamma(double x) {
   if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
   if (std::isinf(x)) return x > 0 ? x : std::numeric_limits<double>::quiet_NaN();
   if (x < 0) {
-    const double fraction = x - std::trunc(x);
+    const double fraction = x - std::nearbyint(x);  // from the nearest pole: next to it, digits count
     if (fraction == 0) return std::numeric_limits<double>::quiet_NaN();
     return digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * fraction);
   }
-  // psi(x) = psi(x + 1) - 1/x up to 10, then the asymptotic series (Abramowitz and Stegun 6.3.18).
-  double result = 0;
-  for (; x < 10; x += 1) result -= 1 / x;
-  const double square = 1 / (x * x);
+  // psi(x) = psi(x + n) - 1/x - 1/(x + 1) - .., summed from the smallest term on, where x + n >= 10 has the asymptotic
+  // series (Abramowitz and Stegun 6.3.18).
+  const int steps = x < 10 ? static_cast<int>(11 - x) : 0;
+  const double top = x + steps;
+  const double square = 1 / (top * top);
   const double series =
       square *
       (1.0 / 12 -
        square * (1.0 / 120 -
                  square * (1.0 / 252 -
                            square * (1.0 / 240 - square * (1.0 / 132 - square * (691.0 / 32760 - square / 12))))));
-  return result + std::log(x) - 1 / (2 * x) - series;
+  double result = std::log(top) - 1 / (2 * top) - series;
+  for (int step = steps - 1; step >= 0; --step) result -= 1 / (x + step);
+  return result;
 }
 
 }  // namespace tilewright::vm::reference

@@ -10,16 +10,26 @@ namespace {
 
 using isa::StripOp;
 
-double sigmoid(double x) {
+// In extended precision: an error of the argument of exp or erfc is one of the result many times over.
+using Wide = long double;
+
+Wide wide_sigmoid(Wide x) {
   return 1 / (1 + std::exp(-x));
 }
+double sigmoid(double x) {
+  return static_cast<double>(wide_sigmoid(x));
+}
+double silu(double x) {
+  return static_cast<double>(x * wide_sigmoid(x));
+}
 double gelu(double x) {
-  return x * std::erfc(-x * std::numbers::sqrt2 / 2) / 2;
+  return static_cast<double>(x * std::erfc(-x * std::numbers::sqrt2_v<Wide> / 2) / 2);
 }
 // x * (1 + tanh(u)) / 2 = x / (1 + e ** -2u), which does not cancel for small results.
 double gelu_tanh(double x) {
-  const double inside = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-  return x / (1 + std::exp(-2 * inside));
+  const Wide wide = x;
+  return static_cast<double>(
+      x * wide_sigmoid(std::sqrt(8 / std::numbers::pi_v<Wide>) * (wide + 0.044715L * wide * wide * wide)));
 }
 
 // The function of an operation that is computed in f64; null for the others.
@@ -87,7 +97,7 @@ Function function_of(StripOp op) {
     case StripOp::kGeluTanh:
       return gelu_tanh;
     case StripOp::kSilu:
-      return [](double x) { return x * sigmoid(x); };
+      return silu;
     default:
       return nullptr;
   }

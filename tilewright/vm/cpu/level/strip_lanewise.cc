@@ -58,14 +58,14 @@ TW_INLINE double function(double x) {
   else if constexpr (op == StripOp::kDigamma)
     return digamma(x);
   else if constexpr (op == StripOp::kSigmoid)
-    return 1 / (1 + __builtin_exp(-x));
+    return sigmoid(x);
   else if constexpr (op == StripOp::kGelu)
-    return x * __builtin_erfc(x * -0.70710678118654752) / 2;
+    return gelu(x);
   else if constexpr (op == StripOp::kGeluTanh)
-    return x / (1 + __builtin_exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
+    return gelu_tanh(x);
   else {
     static_assert(op == StripOp::kSilu, "a function without a handler");
-    return x / (1 + __builtin_exp(-x));
+    return silu(x);
   }
 }
 
