@@ -238,7 +238,8 @@ Status emit_pool(const Kernel& kernel, Emitter& out) {
   take(g.low, kernel.attrs->integers("low"));
   if (!mean) take(g.dilation, kernel.attrs->integers("dilation"));
   const View to = computed(result, dtype, kernel);
-  const View positions = mean ? View{} : computed(kernel.outputs[1], DType::kI64, kernel);
+  const bool wanted = kernel.outputs.size() > 1;  // positions of the largest
+  const View positions = wanted ? computed(kernel.outputs[1], DType::kI64, kernel) : View{};
   const std::int64_t batch = x.sizes[0], channels = x.sizes[1];
   const std::int64_t chunk = task_elements(g.positions() * channels * batch, 2 * g.taps(), *kernel.traits);
   const std::int64_t rows = std::clamp<std::int64_t>(chunk / g.positions(), 1, channels);
@@ -257,10 +258,10 @@ Status emit_pool(const Kernel& kernel, Emitter& out) {
   out.dim(channels);
   stream(x, steps[2], {x.strides[0], x.strides[1]}, out);
   stream(to, byte_size(dtype), {to.strides[0], to.strides[1]}, out);
-  if (!mean) stream(positions, 8, {positions.strides[0], positions.strides[1]}, out);
+  if (wanted) stream(positions, 8, {positions.strides[0], positions.strides[1]}, out);
   out.end();
   if (to.buffer != result.buffer || to.offset != result.offset) TW_TRY(emit_copy(to, result, *kernel.traits, out));
-  if (mean || is_plane(kernel.outputs[1])) return {};
+  if (!wanted || is_plane(kernel.outputs[1])) return {};
   return emit_copy(positions, kernel.outputs[1], *kernel.traits, out);
 }
 

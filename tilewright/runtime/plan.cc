@@ -11,6 +11,7 @@
 #include "tilewright/runtime/launches.h"
 #include "tilewright/runtime/plan_in_place.h"
 #include "tilewright/runtime/stack_steps.h"
+#include "tilewright/runtime/unread_positions.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -57,6 +58,7 @@ class PlanBuilder {
     collect_guards(options_.source != nullptr ? *options_.source : *graph_, plan_->dims, plan_->guards);
     collect_facts(options_.source != nullptr ? *options_.source : *graph_, plan_->dims, plan_->guards);
     if (options_.stack) stack_steps(*plan_);
+    drop_unread_positions(*plan_, *graph_);
     order_views(*plan_);
     find_in_place(*plan_, options_);
     find_storage_orders();

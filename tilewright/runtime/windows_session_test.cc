@@ -1,6 +1,8 @@
 // Convolutions and pools against the oracle on every machine: 1 to 3 spatial axes, groups, strides, pads, dilation,
 // dtypes, strided inputs.
+#include "tilewright/graph/testing.h"
 #include "tilewright/runtime/oracle_testing.h"
+#include "tilewright/runtime/session.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -189,6 +191,23 @@ TEST(PoolKernels, OneAndThreeAxes) {
       "x: f32[N, C, D, H, W]\na, i = max_pool(x) window=[2,2,2] stride=[1,2,2] low=[1,0,0] high=[0,0,1] "
       "dilation=[1,1,1]\nreturn a, i",
       {{{1, 2, 3, 4, 5}}, {{2, 3, 4, 6, 20}}});
+}
+
+// Positions are a stream of the pool instruction; what nobody reads is not computed.
+TEST(PoolKernels, PositionsThatNobodyReadsAreNotWritten) {
+  const auto streams = [](std::string_view result) {
+    auto session = Session::compile(parse_or_die(
+        fmt::format("x: f32[N, C, H, W]\ny, at = max_pool(x) window=[2,2] stride=[2,2] low=[0,0] high=[0,0] "
+                    "dilation=[1,1]\nreturn {}",
+                    result)));
+    TW_CHECK(session.ok(), "the graph compiles");
+    const auto programs = (*session)->encode(std::vector<std::vector<std::int64_t>>{{1, 2, 4, 6}});
+    TW_CHECK(programs.ok(), "the call is encoded");
+    return isa::Inst((*programs)[0].words.data()).num_streams();
+  };
+  EXPECT_EQ(streams("y"), 2);
+  EXPECT_EQ(streams("y, at"), 3);
+  EXPECT_EQ(streams("at"), 3);
 }
 
 }  // namespace

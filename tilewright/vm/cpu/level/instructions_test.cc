@@ -252,15 +252,29 @@ TEST(NonZero, EqualsTheReference) {
 struct Window {
   std::int64_t in[3], out[3], size[3], stride[3], low[3], dilation[3], spread[3];
 
+  // Of two axes, with large windows and steps.
+  static Window large(Draw& draw) {
+    Window w(draw, false);
+    w.in[2] = 1 + draw.below(draw.below(4) == 0 ? 5000 : 80), w.in[1] = 1 + draw.below(12);
+    for (int axis = 1; axis < 3; ++axis) {
+      w.size[axis] = 1 + draw.below(13), w.stride[axis] = 1 + draw.below(6), w.low[axis] = draw.below(w.size[axis]);
+      w.fit(axis);
+    }
+    return w;
+  }
+
   Window(Draw& draw, bool spreads) {
     for (int axis = 0; axis < 3; ++axis) {
       in[axis] = axis == 2 ? 1 + draw.below(40) : axis == 1 ? 1 + draw.below(6) : 1 + draw.below(2);
       size[axis] = 1 + draw.below(axis == 0 ? 2 : 3), stride[axis] = 1 + draw.below(2);
       low[axis] = draw.below(3), dilation[axis] = 1 + draw.below(2);
       spread[axis] = spreads && draw.below(4) == 0 ? 2 : 1;
-      const std::int64_t reach = (in[axis] - 1) * spread[axis] + low[axis] - (size[axis] - 1) * dilation[axis];
-      out[axis] = std::max<std::int64_t>(1, reach / stride[axis] + 1);
+      fit(axis);
     }
+  }
+  void fit(int axis) {
+    const std::int64_t reach = (in[axis] - 1) * spread[axis] + low[axis] - (size[axis] - 1) * dilation[axis];
+    out[axis] = std::max<std::int64_t>(1, reach / stride[axis] + 1);
   }
   std::int64_t plane() const { return in[0] * in[1] * in[2]; }
   std::int64_t taps() const { return size[0] * size[1] * size[2]; }
@@ -301,11 +315,11 @@ TEST(Conv, EqualsTheReference) {
 }
 
 TEST(PoolInstruction, EqualsTheReference) {
-  sweep(150, 10, [](Draw& draw) {
+  sweep(200, 10, [](Draw& draw) {
     static constexpr DType kOf[] = {DType::kF32, DType::kF64, DType::kI32, DType::kI64};
     const std::int64_t kind = draw.below(2);
     const DType dtype = kOf[draw.below(kind == 0 ? 4 : 2)];
-    const Window w(draw, false);
+    const Window w = draw.below(3) == 0 ? Window::large(draw) : Window(draw, false);
     const std::int64_t e = byte_size(dtype), batch = 1 + draw.below(2), channels = 1 + draw.below(9), p = w.positions();
     std::vector<Room> rooms{{dtype, batch * channels * w.plane()},
                             {dtype, batch * channels * p, true},

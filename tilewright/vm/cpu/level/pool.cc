@@ -1,8 +1,9 @@
-// The pool instruction: a row of the output, up to kChunk positions of it, is kept while every tap of the window passes
-// over it, vectors at a time. Positions of the largest elements are kept as numbers of the element's width (verified to
-// fit). HOT: no allocation, no call.
+// The pool instruction. Where only the value is wanted lines of x are combined (pool_lines.h). Else a row of the
+// output, up to kChunk positions of it, is kept while every tap of the window passes over it, vectors at a time.
+// Positions of the largest elements are kept as numbers of the element's width (verified to fit). HOT: no allocation,
+// no call.
+#include "tilewright/vm/cpu/level/pool_lines.h"
 #include "tilewright/vm/cpu/level/vec.h"
-#include "tilewright/vm/cpu/level/window.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 namespace {
@@ -61,17 +62,9 @@ constexpr T lowest() {
   return static_cast<T>(std::uint64_t{1} << (8 * sizeof(T) - 1));
 }
 
-struct Plane {
-  const isa::PoolFields& f;
-  const WindowAxis (&axes)[3];
-  const char* x;
-  char* to;
-  char* positions;
-};
-
 // Calls f(part of the run, address of its first element, position of it) for every tap that meets x.
 template <typename F>
-[[gnu::always_inline]] inline void for_each_tap(const Plane& plane, std::int64_t a_at, std::int64_t b_at,
+[[gnu::always_inline]] inline void for_each_tap(const PoolPlane& plane, std::int64_t a_at, std::int64_t b_at,
                                                 std::int64_t at, std::int64_t count, F f) {
   const WindowAxis(&axes)[3] = plane.axes;
   for (std::int64_t t1 = 0; t1 < axes[0].window; ++t1) {
@@ -92,7 +85,7 @@ template <typename F>
 }
 
 template <typename T>
-void pool_largest(const Plane& plane, std::int64_t p, std::int64_t a, std::int64_t b, std::int64_t at,
+void pool_largest(const PoolPlane& plane, std::int64_t p, std::int64_t a, std::int64_t b, std::int64_t at,
                   std::int64_t count) {
   T best[kChunk];
   Position<T> best_at[kChunk];
@@ -119,7 +112,7 @@ std::int64_t met(const WindowAxis& axis, std::int64_t at) {
 }
 
 template <typename T>
-void pool_mean(const Plane& plane, std::int64_t p, std::int64_t a, std::int64_t b, std::int64_t at,
+void pool_mean(const PoolPlane& plane, std::int64_t p, std::int64_t a, std::int64_t b, std::int64_t at,
                std::int64_t count) {
   T sums[kChunk];
   for (std::int64_t i = 0; i < count; ++i) sums[i] = 0;
@@ -137,7 +130,8 @@ void pool_mean(const Plane& plane, std::int64_t p, std::int64_t a, std::int64_t 
 }
 
 template <typename T>
-void pool_plane(const Plane& plane, std::int64_t positions) {
+void pool_plane(const PoolPlane& plane, std::int64_t positions, const TaskContext& context) {
+  if (plane.positions == nullptr && pool_lines<T>(plane, positions, context)) return;
   for (std::int64_t p = 0; p < positions;) {
     const std::int64_t at = p % plane.f.out3, row = p / plane.f.out3;
     const std::int64_t count = isa::least(isa::least(plane.f.out3 - at, kChunk), positions - p);
@@ -163,19 +157,19 @@ void exec_Pool(const isa::Inst& inst, const TaskContext& context, std::int64_t n
   const bool wanted = inst.num_streams() > 2;
   if (wanted) positions = rows_of<isa::PoolFields>(inst, 2, context, task);
   for (std::int64_t row = 0; row < task.row_end - task.row_begin; ++row) {
-    const Plane plane{f, axes, x.row(row).first, to.row(row).first, wanted ? positions.row(row).first : nullptr};
+    const PoolPlane plane{f, axes, x.row(row).first, to.row(row).first, wanted ? positions.row(row).first : nullptr};
     switch (x.line.dtype) {
       case DType::kF32:
-        pool_plane<float>(plane, inst.inner());
+        pool_plane<float>(plane, inst.inner(), context);
         break;
       case DType::kF64:
-        pool_plane<double>(plane, inst.inner());
+        pool_plane<double>(plane, inst.inner(), context);
         break;
       case DType::kI32:
-        pool_plane<std::int32_t>(plane, inst.inner());
+        pool_plane<std::int32_t>(plane, inst.inner(), context);
         break;
       default:
-        pool_plane<std::int64_t>(plane, inst.inner());
+        pool_plane<std::int64_t>(plane, inst.inner(), context);
         break;
     }
   }
