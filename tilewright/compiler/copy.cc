@@ -10,7 +10,9 @@ namespace tilewright::compiler {
 namespace {
 
 constexpr std::int64_t kBlockTile = 64;  // a side of the blocks of a transposing copy: 16 KiB of f32, both sides in L1
-constexpr std::int64_t kLeastSide = 4;   // thinner blocks are copied element by element
+constexpr std::int64_t kLeastSide = 4;   // thinner blocks are copied element by element, but for pairs side by side
+constexpr std::int64_t kShortRows = 1024;  // elements of a task that do not pay for it
+constexpr std::int64_t kMostRepeats = 16;  // of an element, in blocks; more are rows of a map
 
 DType integer_of_size(DType dtype) {
   switch (byte_size(dtype)) {
@@ -147,13 +149,17 @@ void emit_map(LoopNest& nest, const View& to, DType to_dtype, const View* from, 
   out.end();
 }
 
-// The axis along which `from` is contiguous while `to` is along the last one; -1 where a copy in blocks does not pay.
+// The axis along which `from` is contiguous while `to` is along the last one, which may repeat elements of `from`; -1
+// where a copy in blocks does not pay.
 int turned_axis(const LoopNest& nest, std::int64_t bytes) {
   const int last = nest.rank - 1;
-  if (last < 1 || nest.strides[0][at(last)] != bytes || nest.sizes[at(last)] < kLeastSide) return -1;
-  if (nest.strides[1][at(last)] == bytes || nest.strides[1][at(last)] == 0) return -1;
+  if (last < 1 || nest.strides[0][at(last)] != bytes || nest.strides[1][at(last)] == bytes) return -1;
+  const std::int64_t size = nest.sizes[at(last)];
+  if (nest.strides[1][at(last)] == 0 && size > kMostRepeats) return -1;
   for (int axis = last - 1; axis >= 0; --axis) {
-    if (nest.strides[1][at(axis)] == bytes && nest.sizes[at(axis)] >= kLeastSide) return axis;
+    const bool pairs = size == 2 && nest.strides[0][at(axis)] == 2 * bytes;
+    if (nest.strides[1][at(axis)] == bytes && nest.sizes[at(axis)] >= kLeastSide && (size >= kLeastSide || pairs))
+      return axis;
   }
   return -1;
 }
@@ -161,10 +167,10 @@ int turned_axis(const LoopNest& nest, std::int64_t bytes) {
 void emit_turned(LoopNest& nest, const View& to, const View& from, DType dtype, Emitter& out) {
   const int rank = nest.rank - 1;
   const std::int64_t inner = nest.sizes[at(rank)], rows = nest.sizes[at(rank - 1)];
-  const std::int64_t row_tiles = (rows + kBlockTile - 1) / kBlockTile,
-                     inner_tiles = (inner + kBlockTile - 1) / kBlockTile;
+  const std::int64_t row_tile = kBlockTile * std::max<std::int64_t>(kBlockTile / inner, 1);
+  const std::int64_t row_tiles = (rows + row_tile - 1) / row_tile, inner_tiles = (inner + kBlockTile - 1) / kBlockTile;
   out.begin(isa::Opcode::kTranspose, rank, nest.count(0, rank - 1) * row_tiles * inner_tiles, inner);
-  out.field(kBlockTile);
+  out.field(row_tile);
   out.field(kBlockTile);
   for (int axis = 0; axis < rank; ++axis) out.dim(nest.sizes[at(axis)]);
   out.stream(isa::Space::kBuffer, dtype, from.buffer, from.offset, nest.strides[1][at(rank)],
@@ -172,6 +178,17 @@ void emit_turned(LoopNest& nest, const View& to, const View& from, DType dtype, 
   out.stream(isa::Space::kBuffer, dtype, to.buffer, to.offset, nest.strides[0][at(rank)],
              {nest.strides[0].data(), at(rank)});
   out.end();
+}
+
+// A task covers rows of the last outer axis only: a short one gives its place to the longest.
+void move_rows(LoopNest& nest) {
+  const int rows = nest.rank - 2;
+  if (rows < 1 || nest.sizes[at(rows)] * nest.sizes[at(nest.rank - 1)] >= kShortRows) return;
+  int longest = rows;
+  for (int axis = rows - 1; axis >= 0; --axis) {
+    if (nest.sizes[at(axis)] > nest.sizes[at(longest)]) longest = axis;
+  }
+  if (longest != rows) nest.move(longest, rows);
 }
 
 }  // namespace
@@ -198,6 +215,7 @@ Status emit_copy(const View& from, const View& to, const BackendTraits& traits, 
     emit_turned(nest, to, from, dtype, out);
     return {};
   }
+  move_rows(nest);
   emit_map(nest, to, dtype, &from, dtype, 0, lane_between(dtype, dtype), traits, out);
   return {};
 }

@@ -203,5 +203,25 @@ TEST(IndexKernels, AnIndexOutOfRangeIsNamed) {
             "scatter: index -6 is out of range for an axis of size 5");
 }
 
+TEST(MovementKernels, RepeatedElementsAndRows) {
+  for (const int times : {2, 3, 4, 8, 20}) {
+    expect_oracle(fmt::format(R"(
+      x: f32[C, H, W]
+      i: i64[C, H, W]
+      a = reshape(x) shape=[C,H,1,W,1]
+      b = expand(a) shape=[C,H,{0},W,1]
+      c = reshape(b) shape=[C,H*{0},W,1]
+      d = expand(c) shape=[C,H*{0},W,{0}]
+      e = reshape(d) shape=[C,H*{0},W*{0}]
+      j = reshape(i) shape=[C,H,W,1]
+      k = expand(j) shape=[C,H,W,{0}]
+      l = reshape(k) shape=[C,H,W*{0}]
+      return e, l
+    )",
+                              times),
+                  {{{2, 3, 5}, {2, 3, 5}}, {{1, 1, 1}, {1, 1, 1}}, {{3, 40, 33}, {3, 40, 33}}}, 0);
+  }
+}
+
 }  // namespace
 }  // namespace tilewright::runtime

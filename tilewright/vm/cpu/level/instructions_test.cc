@@ -122,13 +122,15 @@ void sweep(int cases, std::uint64_t seed, Body body) {
 }
 
 TEST(Transpose, EqualsTheReference) {
-  sweep(80, 1, [](Draw& draw) {
+  sweep(160, 1, [](Draw& draw) {
     const DType dtype = draw.of(kDTypes);
-    const std::int64_t e = byte_size(dtype), batch = 1 + draw.below(2), rows = draw.tail(), n = draw.tail();
+    const std::int64_t e = byte_size(dtype), batch = 1 + draw.below(2), rows = draw.tail();
+    const std::int64_t n = draw.below(2) == 0 ? draw.tail() : 2 * (1 + draw.below(2));
     const std::int64_t from = rows + draw.below(3), to = n + draw.below(3);
+    const std::int64_t step = draw.below(4) == 0 ? 0 : from * e;  // 0: each element n times
     const std::vector<Room> rooms{{dtype, batch * n * from}, {dtype, batch * rows * to, true}};
     compare(one_instruction(isa::TransposeFields{draw.tile(rows), draw.tile(n)}, {batch, rows}, n,
-                            {{Space::kBuffer, dtype, 0, 0, from * e, {n * from * e, e}},
+                            {{Space::kBuffer, dtype, 0, 0, step, {n * from * e, e}},
                              {Space::kBuffer, dtype, 1, 0, e, {rows * to * e, to * e}}},
                             {}, bytes_of(rooms)),
             rooms, draw);
