@@ -10,8 +10,10 @@ struct LoopNest {
   static constexpr int kMaxViews = 48;
   int rank = 0;
   int num_views = 0;
-  std::array<std::int64_t, kMaxTensorRank> sizes{};
-  std::array<std::array<std::int64_t, kMaxTensorRank>, kMaxViews> strides{};  // bytes, [view][axis]
+  std::array<std::int64_t, kMaxTensorRank> sizes;                           // of `rank` axes
+  std::array<std::array<std::int64_t, kMaxTensorRank>, kMaxViews> strides;  // bytes, [view][axis]
+
+  LoopNest() {}  // leaves the arrays as they are: clearing 3 KiB would cost more than most kernels take to encode
 
   // Adds a view broadcast to the domain (aligned at the last axis); returns its number.
   int add(const View& view);

@@ -55,6 +55,8 @@ struct Touched {
 };
 
 struct Verifier {
+  explicit Verifier(const Program& of) : program(of) {}
+
   const Program& program;
   Layout at{};
   std::optional<Error> error{};

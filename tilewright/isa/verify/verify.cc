@@ -105,7 +105,7 @@ Status verify_program(const Program& program) {
 }
 
 Status verify_program(const Program& program, std::int64_t& bytes_written) {
-  Verifier v{program};
+  Verifier v(program);
   bytes_written = 0;
   if (!check_buffers(v)) return std::move(*v.error);
   std::size_t position = 0;
