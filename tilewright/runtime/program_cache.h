@@ -1,29 +1,14 @@
 // ProgramCache: bound segments by what they depend on, least recently used out first, bounded in bytes. Correctness
-// never depends on it. Thread-safe; entries stay alive while a call uses them.
+// never depends on it. Thread-safe; entries stay alive while a call uses them. The entries are the links of its table
+// and of its list: a look-up at a new shape touches one bucket, an insertion the newest entry and the oldest.
 #pragma once
 
-#include <list>
-#include <memory>
 #include <mutex>
-#include <span>
-#include <unordered_map>
+#include <vector>
 
-#include "tilewright/runtime/binder.h"
-#include "tilewright/runtime/program_memory.h"
+#include "tilewright/runtime/bound_segment.h"
 
 namespace tilewright::runtime {
-
-struct BoundSegment {
-  std::pmr::vector<isa::Word> words{program_memory()};  // of a program that was verified
-  std::int64_t scratch_bytes = 0;
-  std::int64_t arena_bytes = 0;
-  std::int64_t bytes_written = 0;    // to buffers, each time it runs
-  int num_fused = 0, num_split = 0;  // speculations of each outcome
-  std::unique_ptr<BindState> state;  // set when something after this segment reads it
-  std::int64_t bytes() const;
-
-  static std::shared_ptr<BoundSegment> make();
-};
 
 class ProgramCache {
  public:
@@ -31,29 +16,22 @@ class ProgramCache {
   ~ProgramCache();
 
   using Key = std::vector<std::int64_t>;
-  std::shared_ptr<const BoundSegment> find(const Key& key);
-  void insert(const Key& key, std::shared_ptr<const BoundSegment> segment);
+  SegmentRef find(const Key& key);
+  void insert(const SegmentRef& segment);
   void clear();
 
  private:
-  using KeyView = std::span<const std::int64_t>;
-  struct Entry {
-    std::pmr::vector<std::int64_t> key;
-    std::shared_ptr<const BoundSegment> segment;
-    std::int64_t bytes;
-  };
-  struct Hash {
-    std::size_t operator()(KeyView key) const;
-  };
-  struct Same {
-    bool operator()(KeyView a, KeyView b) const;
-  };
+  BoundSegment** bucket(std::uint64_t hash) { return &buckets_[hash & (buckets_.size() - 1)]; }
+  BoundSegment* find_entry(std::uint64_t hash, BoundSegment::Key key);
+  void unlink(BoundSegment* entry);
+  void make_newest(BoundSegment* entry);
   void drop_oldest();
+  void grow();
 
   std::mutex mutex_;
-  std::pmr::list<Entry> entries_{program_memory()};  // most recent first
-  // Keys are those of the entries.
-  std::pmr::unordered_map<KeyView, std::pmr::list<Entry>::iterator, Hash, Same> index_{program_memory()};
+  std::vector<BoundSegment*> buckets_;  // a power of two, or none yet
+  std::size_t count_ = 0;
+  BoundSegment *newest_ = nullptr, *oldest_ = nullptr;
   std::int64_t bytes_ = 0;
   std::int64_t limit_;
 };

@@ -7,6 +7,7 @@
 
 #include "tilewright/runtime/arena.h"
 #include "tilewright/runtime/arguments.h"
+#include "tilewright/runtime/plan.h"
 #include "tilewright/runtime/program_cache.h"
 #include "tilewright/runtime/weights.h"
 

@@ -4,6 +4,7 @@
 // their graph keeps, so that a trip of a loop whose sizes stay costs what its instructions cost and little more.
 #pragma once
 
+#include "tilewright/runtime/binder.h"
 #include "tilewright/runtime/runner.h"
 #include "tilewright/runtime/state_memory.h"
 
@@ -24,14 +25,14 @@ struct Runner::Context {
   std::vector<std::byte*> buffers;
   std::vector<std::int64_t> buffer_bytes;
   std::vector<View> outputs;  // views of graph outputs over their buffers
-  isa::Program program;  // that is being bound
+  isa::Program program;       // that is being bound
   ProgramCache::Key key;
   std::vector<Tensor> dynamic;                                 // by value: results of the host, which own their memory
   std::vector<std::vector<StateMemory>> memory;                // by step: results and state of its regions
   std::vector<std::vector<std::unique_ptr<Context>>> regions;  // by step: contexts of its regions
-  bool complete = false;     // the last call ran to its end: dims, views and `bound` are of it
-  std::int64_t threads = 0;  // that its programs were encoded for
-  std::vector<std::shared_ptr<const BoundSegment>> bound;  // by segment
+  bool complete = false;          // the last call ran to its end: dims, views and `bound` are of it
+  std::int64_t threads = 0;       // that its programs were encoded for
+  std::vector<SegmentRef> bound;  // by segment
   struct OuterSymbol {
     Slot own, outer;
     bool known;  // outside, when the last call began
@@ -70,7 +71,7 @@ class Runner::Call {
   void set_constant_views();
   void make_key(std::size_t segment);
   void add_layout(ValueId value);
-  Result<std::shared_ptr<const BoundSegment>> bind_segment(std::size_t segment);
+  Result<SegmentRef> bind_segment(std::size_t segment);
   void describe_buffers(std::vector<isa::Buffer>& buffers) const;
 
   Status run_host_step(std::size_t step);

@@ -58,7 +58,7 @@ Status Runner::Call::run_segment(std::size_t segment) {
   }
   c_.arena_bytes = std::max(c_.arena_bytes, bound.arena_bytes);
   c_.buffers[0] = c_.arena.base();
-  if (bound.words.empty()) return {};
+  if (bound.words().empty()) return {};
   stats().launches.fetch_add(1, std::memory_order_relaxed);
   stats().bytes_written.fetch_add(bound.bytes_written, std::memory_order_relaxed);
   if (bound.num_fused + bound.num_split != 0) {
@@ -66,16 +66,16 @@ Status Runner::Call::run_segment(std::size_t segment) {
     stats().speculations_split.fetch_add(bound.num_split, std::memory_order_relaxed);
   }
   // A trip of a loop takes about 100 ns: looking at the clock around it would take as long.
-  if (runner_.is_region_) return runner_.machine_.run(bound.words, bound.scratch_bytes, c_.buffers);
+  if (runner_.is_region_) return runner_.machine_.run(bound.words(), bound.scratch_bytes, c_.buffers);
   const std::int64_t start = clock_ns(CLOCK_MONOTONIC);
-  Status status = runner_.machine_.run(bound.words, bound.scratch_bytes, c_.buffers);
+  Status status = runner_.machine_.run(bound.words(), bound.scratch_bytes, c_.buffers);
   stats().machine_ns.fetch_add(clock_ns(CLOCK_MONOTONIC) - start, std::memory_order_relaxed);
   return status;
 }
 
 Status Runner::Call::find_program(std::size_t segment) {
   make_key(segment);
-  std::shared_ptr<const BoundSegment> bound = runner_.cache_.find(c_.key);
+  SegmentRef bound = runner_.cache_.find(c_.key);
   if (bound) {
     stats().cache_hits.fetch_add(1, std::memory_order_relaxed);
     if (bound->state) {
@@ -91,7 +91,7 @@ Status Runner::Call::find_program(std::size_t segment) {
   return {};
 }
 
-Result<std::shared_ptr<const BoundSegment>> Runner::Call::bind_segment(std::size_t segment) {
+Result<SegmentRef> Runner::Call::bind_segment(std::size_t segment) {
   const std::int64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   isa::Program& program = c_.program;
   program.words.clear();
@@ -99,22 +99,25 @@ Result<std::shared_ptr<const BoundSegment>> Runner::Call::bind_segment(std::size
   TW_TRY(c_.binder.bind(segment, c_.dims, c_.state, c_.outputs, program.words));
   program.scratch_bytes = c_.binder.scratch_bytes();
   describe_buffers(program.buffers);
-  const std::shared_ptr<BoundSegment> bound = BoundSegment::make();
-  bound->words.assign(program.words.begin(), program.words.end());
-  bound->scratch_bytes = program.scratch_bytes;
-  bound->num_fused = c_.binder.num_fused();
-  bound->num_split = c_.binder.num_split();
-  bound->arena_bytes = program.buffers[0].bytes = c_.state.allocator.end();
-  if (Status status = isa::verify_program(program, bound->bytes_written); !status.ok()) {
+  program.buffers[0].bytes = c_.state.allocator.end();
+  std::int64_t bytes_written = 0;
+  if (Status status = isa::verify_program(program, bytes_written); !status.ok()) {
     return fail(ErrorKind::kInternal, "an encoded program does not verify: {}", status.error().message);
   }
-  if (plan_.segments.size() > 1) bound->state = std::make_unique<BindState>(c_.state);
+  SegmentRef bound = BoundSegment::make(c_.key, program.words);
+  BoundSegment& made = *bound.get();
+  made.scratch_bytes = program.scratch_bytes;
+  made.arena_bytes = program.buffers[0].bytes;
+  made.bytes_written = bytes_written;
+  made.num_fused = c_.binder.num_fused();
+  made.num_split = c_.binder.num_split();
+  if (plan_.segments.size() > 1) made.state = std::make_unique<BindState>(c_.state);
   const std::int64_t spent = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
   if (debugs(DebugLevel::kPrograms)) write_debug(isa::disassemble(program));
   stats().programs_encoded.fetch_add(1, std::memory_order_relaxed);
   stats().add_encode_time(spent);
-  runner_.cache_.insert(c_.key, bound);
-  return std::shared_ptr<const BoundSegment>(bound);
+  runner_.cache_.insert(bound);
+  return bound;
 }
 
 void Runner::Call::set_constant_views() {
