@@ -72,10 +72,11 @@ StreamTensor tensor_of(nb::handle object) {
 
 nb::list exported_ops(const StreamSegment& self) {
   nb::list rows;
-  for (const StreamSegment::Op& op : self.ops()) {
-    const auto refs = self.refs(op);
-    const auto ints = self.ints(op);
-    const auto floats = self.floats(op);
+  const StreamProgram& program = self.program();
+  for (const StreamProgram::Op& op : program.ops()) {
+    const auto refs = program.refs(op);
+    const auto ints = program.ints(op);
+    const auto floats = program.floats(op);
     rows.append(nb::make_tuple(
         op.op.id, std::vector<int>(refs.begin(), refs.end()), std::vector<std::int64_t>(ints.begin(), ints.end()),
         std::vector<double>(floats.begin(), floats.end()), op.first_result, op.num_results, op.op.none_results));
@@ -85,7 +86,7 @@ nb::list exported_ops(const StreamSegment& self) {
 
 nb::list exported_values(const StreamSegment& self) {
   nb::list rows;
-  for (const StreamLayout& layout : self.values()) rows.append(from_layout(layout));
+  for (const StreamLayout& layout : self.program().values()) rows.append(from_layout(layout));
   return rows;
 }
 
@@ -99,11 +100,11 @@ std::byte* address_of(const nb::object& storage, const StreamLayout& layout) {
 
 // Runs the compiled form of the segment. `scalar_names`: which names are scalar inputs.
 void run(const StreamSegment& self, Segment& compiled, const std::vector<std::size_t>& scalar_names) {
-  std::vector<runtime::TensorArg> inputs(self.inputs().size());
+  std::vector<runtime::TensorArg> inputs(self.program().inputs().size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const StreamInput& input = self.inputs()[i];
+    const StreamInput& input = self.program().inputs()[i];
     inputs[i].rank = input.layout.rank;
-    inputs[i].data = address_of(input.storage, input.layout);
+    inputs[i].data = address_of(self.storage(input.storage), input.layout);
     std::copy_n(input.layout.sizes.begin(), input.layout.rank, inputs[i].sizes.begin());
     std::copy_n(input.layout.strides.begin(), input.layout.rank, inputs[i].strides.begin());
   }
@@ -160,7 +161,9 @@ void bind_segment(nb::module_& module) {
       .def_prop_ro("named_floats", &StreamSegment::named_floats)
       .def_prop_ro("num_own", &StreamSegment::num_own)
       .def_prop_ro("num_outputs", [](const StreamSegment& self) { return self.outputs().size(); })
-      .def_prop_ro("writes", &StreamSegment::writes, "(input number, value) of what goes to memory from outside.")
+      .def_prop_ro(
+          "writes", [](const StreamSegment& self) { return self.program().writes(); },
+          "(input number, value) of what goes to memory from outside.")
       .def_prop_ro("outputs",
                    [](const StreamSegment& self) {
                      nb::list rows;
@@ -171,8 +174,8 @@ void bind_segment(nb::module_& module) {
       .def_prop_ro("inputs",
                    [](const StreamSegment& self) {
                      nb::list rows;
-                     for (const StreamInput& row : self.inputs())
-                       rows.append(nb::make_tuple(row.storage, row.value, from_layout(row.layout)));
+                     for (const StreamInput& row : self.program().inputs())
+                       rows.append(nb::make_tuple(self.storage(row.storage), row.value, from_layout(row.layout)));
                      return rows;
                    })
       .def_prop_ro("ops", &exported_ops, "(template, refs, ints, floats, first result, results, which are None)")
@@ -206,6 +209,7 @@ void setup(nb::dict given, nb::list dtypes, const std::vector<std::int64_t>& ite
   torch.default_dtype = get("default_dtype");
   torch.new_with_weak_ptr = get("new_with_weak_ptr");
   torch.free_weak_ref = get("free_weak_ref");
+  torch.movement = get("movement");
   for (nb::handle dtype : dtypes) torch.dtypes.push_back(nb::borrow(dtype));
   torch.itemsizes = itemsizes;
   torch.is_float = is_float;

@@ -16,6 +16,7 @@ struct TorchObjects {
   nb::object tensor_type, parameter_type, device_type, cpu;
   nb::object untyped_storage, stride, storage_offset, is_neg;  // of torch._C.TensorBase
   nb::object empty_strided, default_dtype, new_with_weak_ptr, free_weak_ref;
+  nb::object movement;             // of the Python side: (kind, dtype number, numbers) -> the number of a template
   std::vector<nb::object> dtypes;  // the dtypes that the library has, in the order of their numbers
   std::vector<std::int64_t> itemsizes, is_float;
 

@@ -214,6 +214,54 @@ def assign(p: Program) -> None:
         x[index:] = p.like(x[index:])
 
 
+def part_of(p: Program, x: torch.Tensor) -> torch.Tensor:
+    """A part of a tensor: some of its axes sliced, with steps, or picked, perhaps turned or flattened before."""
+    if p.draw.random() < 0.3:
+        x = p.draw.choice((lambda: x.view(-1), lambda: x.permute(*reversed(range(x.dim()))), lambda: x.unsqueeze(0)))()
+    taken: list[Any] = []
+    for size in x.shape:
+        kind = p.draw.randrange(4)
+        start = p.draw.randrange(size + 1)
+        if kind == 0:
+            taken.append(slice(None))
+        elif kind == 1 and start < size:
+            taken.append(start)
+        else:
+            taken.append(slice(start // 2, size - start // 3, p.draw.choice((1, 1, 2, 3))))
+    return x[tuple(taken)]
+
+
+def write_part(p: Program) -> None:
+    """Several writes to parts of one tensor, in place, by copies and by out=, with reads between."""
+    x = p.pick()
+    for _ in range(p.draw.randrange(1, 4)):
+        part = part_of(p, x)
+        kind = p.draw.randrange(5)
+        if kind == 0:
+            part.fill_(p.number())
+        elif kind == 1:
+            part.mul_(2)
+        elif kind == 2:
+            part.copy_(p.like(part))
+        elif kind == 3:
+            torch.maximum(part, part.clone(), out=part)
+        else:
+            part.sub_(part_of(p, x).sum() if x.dtype is not torch.bool else 1)
+        if x.dtype not in (torch.bool, torch.uint8):
+            x.clamp_(-50, 50) if p.draw.random() < 0.5 else part.clamp_(-50, 50)
+    if p.draw.random() < 0.5:
+        p.add(part)
+
+
+def rows(p: Program) -> None:
+    """A new tensor filled row by row, then read as a whole."""
+    x = p.pick()
+    made = torch.empty(3, *x.shape, dtype=x.dtype) if p.draw.random() < 0.5 else torch.zeros(3, *x.shape, dtype=x.dtype)
+    for row in range(3):
+        made[row] = x if row != 1 else x.logical_not()
+    p.add(made)
+
+
 def swap(p: Program) -> None:
     x = p.pick()
     y = p.draw.choice([t for t in p.pool if t.shape == x.shape])
@@ -329,7 +377,8 @@ def loop(p: Program) -> None:
 
 STEPS: tuple[Step, ...] = (
     new, unary, unary, binary, binary, binary, scalar, scalar, divide, in_place, in_place, in_place, in_place_unary, fill,
-    masked, out, out, view, view, view, view, view, strided, assign, assign, assign, swap, reduce, reduce, join, where, cast,
+    masked, out, out, view, view, view, view, view, strided, assign, assign, assign, write_part, write_part, write_part,
+    rows, swap, reduce, reduce, join, where, cast,
     index, product, chance, host, reshape_in_place, drop, loop,
 )  # fmt: skip
 

@@ -29,3 +29,16 @@ def same(function: Callable[..., Any], *args: Any) -> None:
     with tilewright.lazy():
         got = function(*given)
     assert_same(got, want)
+
+
+def flushes() -> dict[str, int]:
+    return dict(tilewright.stats()["lazy"]["flushes"])
+
+
+def reasons_of(function: Callable[[], Any]) -> dict[str, int]:
+    """Why segments ran while the function did."""
+    before = flushes()
+    function()
+    return {
+        reason: count - before.get(reason, 0) for reason, count in flushes().items() if count > before.get(reason, 0)
+    }

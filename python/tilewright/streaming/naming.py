@@ -34,7 +34,7 @@ def symint_positions(overload: Any) -> tuple[frozenset[int], frozenset[str]]:
     """Positions and names of the arguments that are sizes."""
     positions, names = set(), set()
     for position, argument in enumerate(overload._schema.arguments):
-        if _is_size(argument.real_type):
+        if _is_size(argument.real_type) and argument.name != "step":  # a slice has to know its step
             names.add(argument.name)
             positions.add(position)
     return frozenset(positions), frozenset(names)

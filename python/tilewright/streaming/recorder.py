@@ -23,7 +23,7 @@ from .naming import takes_floats
 from .recordable import checked
 from .run import run_segment
 from .statistics import STATISTICS
-from .templates import read_call
+from .templates import movement, read_call
 
 MAX_OPS = 256
 ACTIVE: list[Recorder] = []  # replaced, never changed in place: readers take no lock
@@ -372,6 +372,7 @@ def _setup() -> None:
         "default_dtype": torch.get_default_dtype,
         "new_with_weak_ptr": torch.UntypedStorage._new_with_weak_ptr,
         "free_weak_ref": torch.UntypedStorage._free_weak_ref,
+        "movement": movement,
     }
     constants = [
         torch.strided,

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from .layouts import DTYPES
 from .metadata import NotRecordable, ResultLayout
 from .naming import symint_positions, takes_floats
 
@@ -90,6 +91,26 @@ def read_call(overload: Any, args: Any, kwargs: Any, results: Sequence[ResultLay
             TEMPLATES.append(template)
     call.template = template
     return call
+
+
+_MOVEMENTS = (
+    torch.ops.aten.slice.Tensor,
+    torch.ops.aten.slice_scatter.default,
+    torch.ops.aten.reshape.default,
+    torch.ops.aten.permute.default,
+)
+
+
+def movement(kind: int, dtype: int, numbers: Sequence[int]) -> int:
+    """The template of a movement that the recorder adds itself: a slice of (axis, step), its scatter, a view, a permute."""
+    overload = _MOVEMENTS[kind]
+    row = ResultLayout((0,), (1,), DTYPES[dtype])
+    tensors = [torch.empty(0)] * (2 if kind == 1 else 1)
+    if kind < 2:
+        args: tuple[Any, ...] = (*tensors, numbers[0], 0, 0, numbers[1])
+    else:
+        args = (*tensors, [0] * numbers[0] if kind == 2 else list(numbers))
+    return read_call(overload, args, {}, [row], False).template.number
 
 
 def _slotted(call: Call, item: Any, is_size: bool, names_floats: bool) -> Any:
