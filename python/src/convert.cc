@@ -75,7 +75,12 @@ Attrs to_attrs(Op op, nb::dict values) {
     if (row == nullptr) {
       throw Failure{fail(ErrorKind::kInvalidArgument, "'{}' has no attribute '{}'", info(op).text, name)};
     }
-    attrs.set(name, to_attr(row->kind, value));
+    try {
+      attrs.set(name, to_attr(row->kind, value));
+    } catch (const nb::cast_error&) {
+      throw Failure{fail(ErrorKind::kInvalidArgument, "attribute '{}' of '{}' cannot be {}", name, info(op).text,
+                         nb::repr(value).c_str())};
+    }
   }
   return attrs;
 }

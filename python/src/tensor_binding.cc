@@ -49,6 +49,30 @@ Tensor from_array(nb::ndarray<nb::ro, nb::device::cpu> array, nb::handle object)
                 hold(nb::borrow(object)));
 }
 
+// What is wrong with an object that is no array of the CPU.
+Error why_no_array(nb::handle object) {
+  if (nb::hasattr(object, "device")) {
+    const std::string device = nb::str(nb::object(object.attr("device"))).c_str();
+    if (device != "cpu") return fail(ErrorKind::kInvalidArgument, "expected memory of device cpu, got {}", device);
+  }
+  if (!nb::hasattr(object, "__dlpack__")) {
+    return fail(ErrorKind::kDTypeMismatch, "expected an array, got {}", nb::type_name(object.type()).c_str());
+  }
+  try {
+    object.attr("__dlpack__")();
+  } catch (const nb::python_error& error) {
+    return fail(ErrorKind::kInvalidArgument, "{}", nb::str(nb::handle(error.value())).c_str());
+  }
+  return fail(ErrorKind::kInvalidArgument, "expected numbers in the machine's byte order, got {}",
+              nb::type_name(object.type()).c_str());
+}
+
+Tensor from_object(nb::object object) {
+  nb::ndarray<nb::ro, nb::device::cpu> array;
+  if (!nb::try_cast(object, array)) throw Failure{why_no_array(object)};
+  return from_array(array, object);
+}
+
 template <typename Framework>
 nb::ndarray<Framework> export_array(const Tensor& tensor) {
   std::vector<std::size_t> sizes(tensor.sizes().begin(), tensor.sizes().end());
@@ -80,10 +104,7 @@ nb::object to_dlpack(const Tensor& tensor) {
 void bind_tensors(nb::module_& module) {
   nb::class_<Tensor>(module, "Tensor", "A strided view of memory with an owner.")
       .def(
-          "__init__",
-          [](Tensor* self, nb::object array) {
-            new (self) Tensor(from_array(nb::cast<nb::ndarray<nb::ro, nb::device::cpu>>(array), array));
-          },
+          "__init__", [](Tensor* self, nb::object array) { new (self) Tensor(from_object(std::move(array))); },
           "array"_a, "A view of a numpy array or of anything with DLPack; it is kept alive.")
       .def_static("from_pointer", &from_pointer, "dtype"_a, "sizes"_a, "address"_a, "strides"_a = nb::none(),
                   "owner"_a = nb::none(), "A view of memory at an address. Strides in elements; owner is kept alive.")

@@ -51,6 +51,23 @@ def test_movement_with_free_sizes(name: str, engine: str) -> None:
     check(MOVES[name], *((torch.randn(shape),) for shape in ((3, 5, 4), (9, 7, 6), (4, 5, 5))), engine=engine)
 
 
+NUMBERS: dict[str, tuple[Any, list[tuple[Any, ...]]]] = {
+    "slice": (lambda x, i, j: x[i:j] + 0, [(-3, -1), (-5, 7), (0, 7), (2, 5), (-2, 5), (4, 9), (5, 4), (-100, 3)]),
+    "slice with a step": (lambda x, i, j: x[1 : i + 4 : j] + 0, [(2, 2), (3, 2), (3, 3)]),
+    "select": (lambda x, i: x.select(1, i) * 2, [(-1,), (2,), (-3,), (3,)]),
+    "select scatter": (lambda x, i: torch.select_scatter(x, x[:, 0] * 2, 1, i), [(-1,), (2,), (-3,)]),
+    "slice scatter": (lambda x, i, j: torch.slice_scatter(x, x[:, :2] * 0, 1, i, j), [(-3, -1), (1, 3), (-2, 9)]),
+    "strides of a convolution": (lambda x, s, p: F.conv1d(x, x[:2, :, :3], None, s, p), [(2, 1), (3, 2), (1, 0)]),
+    "equal numbers": (lambda x, *n: x * sum(n), [(3, 3, 3), (4, 4, 4), (5, 4, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_are_arguments(name: str, engine: str) -> None:
+    run, numbers = NUMBERS[name]
+    check(run, *((torch.randn(6, 5, 4), *row) for row in numbers), engine=engine)
+
+
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int16, torch.float16, torch.float64], ids=str)
 def test_movement_of_each_dtype(dtype: torch.dtype, engine: str) -> None:
     def run(x: torch.Tensor) -> Any:

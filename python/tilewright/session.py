@@ -106,7 +106,7 @@ class Session:
         scalars = [inputs[name] for name in self._scalars]
         convert = _converter(next((inputs[name] for name in self._input_names if name in inputs), None))
         if self._is_plain:
-            results = self._model.run([_to_tensor(inputs[name]) for name in self._input_names], scalars)
+            results = self._model.run([_to_input(name, inputs[name]) for name in self._input_names], scalars)
             return {
                 # An output whose type the model does not give may still be a sequence.
                 name: convert(result) if type(result) is _core.Tensor else self._from_core(name, result, convert, None)
@@ -128,7 +128,7 @@ class Session:
         element = self._elements.inputs.get(name)
 
         def to_tensor(item: Any) -> _core.Tensor:
-            return _to_tensor(item if element is None else to_carrier(item, element, texts, name))
+            return _to_input(name, item if element is None else to_carrier(item, element, texts, name))
 
         if not kind.endswith("sequence"):
             return to_tensor(value)
@@ -219,6 +219,13 @@ def _to_tensor(value: Any) -> _core.Tensor:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return _core.Tensor(array)
+
+
+def _to_input(name: str, value: Any) -> _core.Tensor:
+    try:
+        return _to_tensor(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"input '{name}': {error}") from None
 
 
 def _is_native(array: Any) -> bool:

@@ -77,10 +77,12 @@ class Arguments:
 
     def add_scalars(self, c: Lowering) -> None:
         """Numbers that no size gives are scalar inputs of the graph."""
-        self.scalars = [(position, symbol) for position, symbol in self.scalars if symbol not in self.known]
-        for _, symbol in self.scalars:
+        given = self.scalars
+        self.scalars = []
+        for position, symbol in given:  # equal numbers may come as one symbol several times
             if symbol not in self.known:
                 c.graph.add_scalar_input(symbol)
+                self.scalars.append((position, symbol))
             self.known.add(symbol)
 
     def is_argument(self, node: Any) -> bool:

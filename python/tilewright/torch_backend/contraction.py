@@ -62,14 +62,14 @@ def _convolution(
 
     pads = [to_dim(amount) for amount in full(padding)]
     attrs: dict[str, Any] = {
-        "stride": full(stride),
+        "stride": [c.known(number) for number in full(stride)],
         "low": pads,
         "high": pads,
-        "dilation": full(dilation),
-        "groups": groups,
+        "dilation": [c.known(number) for number in full(dilation)],
+        "groups": c.known(groups),
     }
     if transposed:
-        attrs["output_pad"] = full(output_padding)
+        attrs["output_pad"] = [c.known(number) for number in full(output_padding)]
     inputs = [x, weight] if bias is None else [x, weight, bias]
     out = c.op("conv_transpose" if transposed else "conv", *inputs, **attrs)
     return c.reshape(out, c.fake.shape)

@@ -14,7 +14,12 @@ from typing import Any, Protocol
 import torch
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import GraphModule, Node
-from torch.fx.experimental.symbolic_shapes import resolve_unbacked_bindings
+from torch.fx.experimental.symbolic_shapes import (
+    free_unbacked_symbols,
+    resolve_unbacked_bindings,
+    statically_known_true,
+)
+from torch.utils._pytree import tree_leaves
 
 from .. import _core
 from .._core import Dim
@@ -223,6 +228,51 @@ class Lowering:
         if condition.constant != 1:
             self.graph.op("assert", [], {"condition": condition, "message": message}, [], "")
 
+    # ---- symbolic arguments -----------------------------------------------------------------------------------------
+
+    def symbolic(self, dim: Dim) -> Any:
+        """torch's own form of a symbolic argument of the node being lowered, on which guards can be made; None if there
+        is none or only a call can tell its value."""
+        value = self.symbolic_argument(dim)
+        return None if value is None or free_unbacked_symbols(value) else value
+
+    def symbolic_argument(self, dim: Dim) -> Any:
+        assert self.node is not None
+        for leaf in tree_leaves((self.node.args, self.node.kwargs)):
+            value = leaf.meta.get("val") if isinstance(leaf, Node) else leaf
+            if is_symbolic(value) and to_dim(value) == dim:
+                return value
+        return None
+
+    def known_if_negative(self, number: Any) -> Any:
+        """A position, as a number where it counts from the end: where the library proves that slices fit, symbols are
+        sizes. torch has a guard on the sign."""
+        if not isinstance(number, Dim) or number.constant is not None:
+            return number
+        symbolic = self.symbolic(number)
+        return self.known(number) if symbolic is not None and symbolic < 0 else number
+
+    def is_natural(self, dim: Dim) -> bool:
+        """True if an argument of the node is known not to be negative."""
+        value = self.symbolic_argument(dim)
+        return value is not None and statically_known_true(value >= 0)
+
+    def extent(self, axis: int) -> Any:
+        """torch's form of the size of the first argument along an axis."""
+        assert self.node is not None and isinstance(self.node.args[0], Node)
+        return self.node.args[0].meta["val"].shape[axis]
+
+    def known(self, number: Any) -> int:
+        """A number that an op needs to know: a symbolic one gets a guard, so another value compiles again."""
+        if isinstance(number, int):
+            return number
+        if number.constant is not None:
+            return int(number.constant)
+        value = self.symbolic(number)
+        if value is None:
+            raise CannotLower(f"{number} is known at run time only")
+        return int(value)
+
     # ---- nodes ------------------------------------------------------------------------------------------------------
 
     def argument(self, argument: Any) -> Any:
@@ -239,8 +289,15 @@ class Lowering:
         if node not in self.values and is_symbolic(node.meta.get("val")):
             self.values[node] = to_number(node.meta["val"])
         if node not in self.values:
-            raise CannotLower(f"'{node}' has no value in the graph")
+            raise CannotLower(f"{node}: {self.why_missing(node)}")
         return self.values[node]
+
+    def why_missing(self, node: Node) -> str:
+        try:
+            check_representable(node)
+        except NotRepresentable as reason:
+            return str(reason)
+        return "it has no value in the graph"
 
     def lower(self, node: Node) -> None:
         """Lowers one node; its value is then in `values`."""
@@ -329,7 +386,7 @@ def library_type(fake: torch.Tensor | DescribedTensor) -> tuple[_core.DType, lis
     if fake.layout is not torch.strided or fake.is_nested or fake.is_quantized:
         raise NotRepresentable(f"layout {fake.layout}")
     if fake.device.type != "cpu":
-        raise NotRepresentable(f"device {fake.device}")
+        raise NotRepresentable(f"expected memory of device cpu, got {fake.device}")
     return TO_LIBRARY[fake.dtype], to_shape(fake.shape)
 
 

@@ -70,25 +70,26 @@ def position(value: Any, size: Dim) -> Dim:
     return Dim.make("max", 0, size + number) if size.constant is None else Dim(max(0, size.constant + number))
 
 
-def start_of(c: Lowering, value: Any, size: Dim, length: Dim, whole_step: bool) -> Dim:
-    """Where a slice with `length` elements begins."""
+def start_of(c: Lowering, value: Any, x: Value, axis: int, length: Dim, whole_step: bool) -> Dim:
+    """Where a slice of `x` with `length` elements begins."""
+    size = x.size(axis)
     if value is None or length.constant == 0:
         return Dim(0)
+    if isinstance(value, Dim) and value.constant is None:
+        return symbolic_start(c, value, size, axis)
     if isinstance(value, int) and value < 0 and whole_step and length == -Dim(value):
         return size + value  # x[-k:] with k elements left
     if isinstance(value, int) and value < 0 and length == size:
         return Dim(0)
-    if isinstance(value, Dim) and value.constant is None and is_natural(c, value):
-        return value
-    if isinstance(value, int) and value < 0:
-        return size + value if is_natural(c, size + value) else position(value, size)
     return position(value, size)
 
 
-def is_natural(c: Lowering, dim: Dim) -> bool:
-    """True if a dim is never negative, as far as its form shows: sums and products of sizes."""
-    text = str(dim)
-    return "-" not in text
+def symbolic_start(c: Lowering, value: Dim, size: Dim, axis: int) -> Dim:
+    """A start as torch counts it. What torch can guard on, it has guarded: then no call has to compare."""
+    start = c.symbolic(value)
+    if start is None:
+        return value if c.is_natural(value) else position(value, size)
+    return size if start > c.extent(axis) else value
 
 
 def slice_axis(c: Lowering, x: Value, axis: int, start: Any, length: Any, step: int = 1) -> Value:
@@ -109,9 +110,10 @@ def slice_axis(c: Lowering, x: Value, axis: int, start: Any, length: Any, step: 
 
 @lowers("slice.Tensor")
 def _slice(c: Lowering, x: Value, dim: int = 0, start: Any = None, stop: Any = None, step: int = 1) -> Value:
-    axis = dim % x.rank
+    axis, step = dim % x.rank, c.known(step)
+    start, stop = (c.known_if_negative(number) for number in (start, stop))
     length = to_dim(c.fake.shape[axis])
-    result = slice_axis(c, x, axis, start_of(c, start, x.size(axis), length, step == 1), length, step)
+    result = slice_axis(c, x, axis, start_of(c, start, x, axis, length, step == 1), length, step)
     return fitted(c, result)
 
 
@@ -124,13 +126,17 @@ def fitted(c: Lowering, result: Value) -> Value:
 @lowers("select.int")
 def _select(c: Lowering, x: Value, dim: int, index: Any) -> Value:
     axis = dim % x.rank
-    return c.reshape(slice_axis(c, x, axis, index_of(index, x.size(axis)), 1), c.fake.shape)
+    return c.reshape(slice_axis(c, x, axis, index_of(c, index, x, axis), 1), c.fake.shape)
 
 
-def index_of(index: Any, size: Dim) -> Dim:
+def index_of(c: Lowering, index: Any, x: Value, axis: int) -> Dim:
+    """An index into an axis, which counts from the end where it is negative."""
+    index = c.known_if_negative(index)
     if isinstance(index, int):
-        return Dim(index) if index >= 0 else size + index
-    return Dim.make("select", Dim.make("lt", index, 0), index + size, index) if "-" in str(index) else index
+        return Dim(index) if index >= 0 else x.size(axis) + index
+    if c.symbolic(index) is not None or c.is_natural(index):
+        return index
+    return Dim.make("select", Dim.make("lt", index, 0), index + x.size(axis), index)
 
 
 @lowers("split_with_sizes", "split_with_sizes_copy")
@@ -226,9 +232,10 @@ def _copy(c: Lowering, x: Value, source: Value, *_: Any) -> Value:
 def _slice_scatter(
     c: Lowering, x: Value, source: Value, dim: int = 0, start: Any = None, stop: Any = None, step: int = 1
 ) -> Value:
-    axis = dim % x.rank
+    axis, step = dim % x.rank, c.known(step)
+    start, stop = (c.known_if_negative(number) for number in (start, stop))
     starts, steps = [Dim(0)] * x.rank, [1] * x.rank
-    starts[axis] = start_of(c, start, x.size(axis), source.size(axis), step == 1)
+    starts[axis] = start_of(c, start, x, axis, source.size(axis), step == 1)
     steps[axis] = step
     return c.op("update_slice", x, c.cast(source, x.dtype), start=starts, step=steps)
 
@@ -237,7 +244,7 @@ def _slice_scatter(
 def _select_scatter(c: Lowering, x: Value, source: Value, dim: int, index: Any) -> Value:
     axis = dim % x.rank
     starts = [Dim(0)] * x.rank
-    starts[axis] = index_of(index, x.size(axis))
+    starts[axis] = index_of(c, index, x, axis)
     shape = [Dim(1) if i == axis else size for i, size in enumerate(x.shape)]
     return c.op("update_slice", x, c.reshape(c.cast(source, x.dtype), shape), start=starts, step=[1] * x.rank)
 
