@@ -216,3 +216,14 @@ def test_special_values(engine: str) -> None:
         (x,),
         engine=engine,
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_floor_division_of_floats_is_that_of_python(dtype: torch.dtype, engine: str) -> None:
+    edges = [0.0, -0.0, 1.0, -1.0, 0.5, -7.25, 88.0, 1e-4, -1e-4, 0.1, -0.3, 1e5]
+    values = torch.tensor([*edges, float("inf"), float("-inf"), float("nan")], dtype=dtype)
+
+    def run(a: torch.Tensor, b: torch.Tensor) -> Any:
+        return a // b, torch.div(a, b, rounding_mode="floor"), a // 0.1, 1.0 // b
+
+    check(run, (values[:, None].expand(-1, 15).contiguous(), values.expand(15, -1).contiguous()), engine=engine)

@@ -1,6 +1,7 @@
 """./dev conformance SUITE [DIR] [--sample N] [--backends] [--json]: runs a suite of cases, ends with "N passed, M failed".
 
-A suite is a module of this folder with cases(directory) -> {name: callable that raises where the result is wrong}.
+A suite is a module of this folder with cases(directory) -> {name: callable that raises where the result is wrong}, and
+perhaps summary() -> a line to print at the end.
 """
 
 import argparse
@@ -72,7 +73,8 @@ def run_case(case) -> str | None:
         case()
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else last.name}"[:300]
+        text = " ".join(line.strip() for line in str(error).strip().splitlines()[:2])
+        return f"{type(error).__name__}: {text or last.name}"[:300]
     return None
 
 
@@ -96,7 +98,8 @@ def main() -> int:
     suite = f"{arguments.suite}_symbolic" if arguments.symbolic else arguments.suite
     if suite not in SUITES:
         parser.error(f"the suite {arguments.suite} has no symbolic variant")
-    cases = load_suite(suite).cases(arguments.directory)
+    module = load_suite(suite)
+    cases = module.cases(arguments.directory)
     names = [name for name in sorted(cases) if not arguments.only or arguments.only in name]
     if arguments.sample and arguments.sample < len(names):
         names = sorted(random.Random(arguments.seed).sample(names, arguments.sample))
@@ -113,6 +116,8 @@ def main() -> int:
     if arguments.json:
         print(json.dumps({"passed": len(names) - len(failed), "failed": failed}))
     else:
+        if hasattr(module, "summary"):
+            print(module.summary())
         print(f"{len(names) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed or not names else 0
 

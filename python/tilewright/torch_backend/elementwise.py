@@ -180,12 +180,39 @@ def _div(c: Lowering, a: Operand, b: Operand) -> Value:
 def _div_mode(c: Lowering, a: Operand, b: Operand, rounding_mode: str | None = None) -> Value:
     if rounding_mode is None:
         return _div(c, a, b)
-    return binary(c, "floor_div" if rounding_mode == "floor" else "trunc_div", a, b)
+    return floor_divide(c, a, b) if rounding_mode == "floor" else binary(c, "trunc_div", a, b)
+
+
+def floor_divide(c: Lowering, a: Operand, b: Operand) -> Value:
+    """Of floats as Python does: the quotient less the remainder, which is exact where a / b rounds up to an integer."""
+    (left, right), dtype = c.promote([a, b])
+    if not dtype.is_floating_point:
+        return c.cast(c.op("floor_div", left, right), dtype)
+    if dtype in HALVES:
+        left, right = c.cast(left, torch.float32), c.cast(right, torch.float32)
+    zero, one, half = (c.scalar(number, left.dtype) for number in (0.0, 1.0, 0.5))
+
+    def is_less(x: Value, y: Value) -> Value:
+        return c.op("lt", x, y, dtype=torch.bool)
+
+    rest, plain = c.op("rem", left, right), c.op("div", left, right)
+    quotient = c.op("div", c.op("sub", left, rest), right)
+    signs_differ = c.op("ne", is_less(right, zero), is_less(rest, zero), dtype=torch.bool)
+    is_below = c.op("bit_and", c.op("ne", rest, zero, dtype=torch.bool), signs_differ)
+    quotient = select(c, is_below, c.op("sub", quotient, one), quotient)
+    whole = c.op("floor", quotient)
+    whole = select(c, is_less(half, c.op("sub", quotient, whole)), c.op("add", whole, one), whole)
+    whole = select(c, c.op("eq", quotient, zero, dtype=torch.bool), c.op("copysign", zero, plain), whole)
+    return c.cast(select(c, c.op("eq", right, zero, dtype=torch.bool), plain, whole), dtype)
+
+
+def select(c: Lowering, condition: Value, a: Value, b: Value) -> Value:
+    return c.op("select", condition, a, b, dtype=a.dtype)
 
 
 @lowers("floor_divide", "floor_divide.Scalar")
 def _floor_divide(c: Lowering, a: Operand, b: Operand) -> Value:
-    return binary(c, "floor_div", a, b)
+    return floor_divide(c, a, b)
 
 
 @lowers("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
