@@ -46,6 +46,7 @@ Status emit_attention(const Kernel& kernel, Emitter& out) {
   out.field(keys);
   out.field(depth);
   out.field(kernel.attrs->integer("causal"));
+  out.field(kernel.attrs->integer("empty_is_nan"));
   out.field(static_cast<std::int64_t>(std::bit_cast<std::uint64_t>(kernel.attrs->real("scale"))));
   out.field(query_tile);
   out.field(key_tile);

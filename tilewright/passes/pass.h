@@ -69,6 +69,7 @@ bool merge_updates(Graph& graph);
 bool fold_constants(Graph& graph);
 bool common_subexpressions(Graph& graph);
 bool recognise_composites(Graph& graph);
+bool recognise_attention(Graph& graph);
 bool inline_composites(Graph& graph);
 bool split_reduces(Graph& graph);
 bool widen_products(Graph& graph);

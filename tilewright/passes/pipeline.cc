@@ -27,6 +27,7 @@ constexpr Pass kPipeline[] = {
     {"common_subexpressions", plain<common_subexpressions>, "nodes that compute the same are one"},
     {"recognise_composites", plain<recognise_composites>,
      "primitives that spell out a norm, softmax or activation are that composite"},
+    {"recognise_attention", plain<recognise_attention>, "two products with a softmax between them are attention"},
     {"inline_composites", plain<inline_composites>, "a composite without a native kernel is its definition"},
     {"widen_products", plain<widen_products>, "a product of values that were widened for it reads them as they are"},
     {"split_reduces", plain<split_reduces>, "a reduction is over adjacent axes and keeps them as size 1"},

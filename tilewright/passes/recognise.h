@@ -15,6 +15,9 @@ struct Composite {
   Attrs attrs;
 };
 
+// Nodes and regions that read a value, and outputs, by value.
+std::vector<std::uint32_t> count_uses(const Graph& graph);
+
 class Around {
  public:
   Around(const Graph& graph, const std::vector<std::uint32_t>& uses) : graph(graph), uses_(uses) {}

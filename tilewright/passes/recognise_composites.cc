@@ -12,18 +12,6 @@ constexpr std::optional<Composite> (*kRecognisers[])(const Around&, const Node&)
     recognise_gelu, recognise_silu, recognise_sigmoid, recognise_softmax, recognise_norm, recognise_norm_parameter,
 };
 
-std::vector<std::uint32_t> count_uses(const Graph& graph) {
-  std::vector<std::uint32_t> uses(graph.num_values(), 0);
-  for (NodeId id : graph.order()) {
-    for (ValueId input : graph.node(id).inputs) ++uses[input];
-    for (const auto& region : graph.node(id).regions) {
-      for (const Graph::Capture& capture : region->captures()) ++uses[capture.outer];
-    }
-  }
-  for (ValueId output : graph.outputs()) ++uses[output];
-  return uses;
-}
-
 }  // namespace
 
 bool recognise_composites(Graph& graph) {

@@ -58,11 +58,24 @@ Dim make_extremum(DimOp op, std::span<const Dim> operands) {
   return chain(op, items);
 }
 
+namespace {
+
+// min(a, c) with a constant c > 0 beside a size a: where the two broadcast, the result is a. They are equal, or a is 1
+// and so is the minimum, or the minimum is 1 and gives way.
+bool gives_way(Dim minimum, std::span<const Dim> beside) {
+  if (minimum.op() != DimOp::kMin) return false;
+  const Dim a = minimum.operands()[0], c = minimum.operands()[1];  // constants are last
+  return c.op() == DimOp::kConst && *c.constant() > 0 && std::find(beside.begin(), beside.end(), a) != beside.end();
+}
+
+}  // namespace
+
 Dim make_broadcast(std::span<const Dim> operands) {
   std::vector<Dim> items;
   for (const Dim operand : operands) flatten(DimOp::kBroadcast, operand, items);
   sort_and_drop_repeats(items);
   std::erase(items, Dim(1));
+  std::erase_if(items, [beside = items](Dim item) { return gives_way(item, beside); });
   if (items.empty()) return Dim(1);
   const auto is_constant = [](Dim dim) { return dim.op() == DimOp::kConst; };
   const auto first_constant = std::find_if(items.begin(), items.end(), is_constant);

@@ -90,6 +90,9 @@ TEST(Dim, BroadcastRules) {
   expect_canonical("broadcast(1, a)", "a");
   expect_canonical("broadcast(a, 4)", "4");
   expect_canonical("broadcast(b, broadcast(a, b))", "broadcast(a, b)");
+  expect_canonical("broadcast(min(a, 512), a)", "a");
+  expect_canonical("broadcast(min(a, 512), b)", "broadcast(b, min(a, 512))");
+  expect_canonical("broadcast(min(a, 0), a)", "broadcast(a, min(a, 0))");
 }
 TEST(Dim, BroadcastOfDifferentConstantsIsLeftToTheEvaluator) {
   expect_canonical("broadcast(2, 3)", "broadcast(2, 3)");

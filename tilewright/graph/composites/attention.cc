@@ -1,5 +1,5 @@
 // Scaled dot-product attention with grouped keys and values, masks and causality. A query that attends to nothing gives
-// 0 (its maximum is -inf and its sum 0: both are replaced), where a plain softmax would give nan.
+// 0 (its maximum is -inf and its sum 0: both are replaced), or nan as a plain softmax does.
 #include <limits>
 
 #include "tilewright/graph/composites/definition.h"
@@ -54,7 +54,8 @@ std::vector<ValueId> define_attention(Definition& d) {
   const ValueId shift = d.select(d.op(Op::kEq, {maximum, hidden}), zero, maximum);
   const ValueId exponentials = d.op(Op::kExp, {d.sub(scores, shift)});
   const ValueId sum = d.reduce(Op::kReduceSum, exponentials, {3});
-  const ValueId divisor = d.select(d.op(Op::kEq, {sum, zero}), d.number(scores, 1.0), sum);
+  ValueId divisor = sum;
+  if (!d.attrs().flag("empty_is_nan")) divisor = d.select(d.op(Op::kEq, {sum, zero}), d.number(scores, 1.0), sum);
   return d.narrow(d.op(Op::kMatMul, {d.div(exponentials, divisor), v}));
 }
 

@@ -206,6 +206,14 @@ TEST(Composite, CausalAttentionOfUnequalLengths) {
   check_attention({.queries = 7, .causal = true}, nullptr, kNothingAdded);
 }
 
+TEST(Composite, ARowThatAttendsToNothingIsNanOnRequest) {
+  const Numbers ones(6, 1.0);
+  const Tensor mask = f64({1, 3}, Numbers(3, -std::numeric_limits<double>::infinity()));
+  const std::vector<Tensor> in{f64({1, 1, 1, 2}, {1, 1}), f64({1, 1, 3, 2}, ones), f64({1, 1, 3, 2}, ones), mask};
+  const Tensor out = run_op(Op::kAttention, in, {{"scale", Dim::real(1.0)}, {"empty_is_nan", true}});
+  expect_numbers(out, Numbers(2, std::numeric_limits<double>::quiet_NaN()), 0);
+}
+
 TEST(Composite, AttentionWithAFloatMask) {
   const Numbers m = wave(5, 3);
   const Tensor mask = f64({5}, m);

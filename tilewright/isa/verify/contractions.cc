@@ -207,8 +207,9 @@ bool verify_Attention(Verifier& v, const Inst& inst, const AttentionFields& f) {
   if (!check_positive(v, "kv_heads", f.kv_heads) || !check_tasks(v, tiling_of(inst, f))) return false;
   const std::int64_t* dims = v.at.dims();
   if (f.keys > kMaxAttentionKeys) return v.reject("{} keys, at most {} are allowed", f.keys, kMaxAttentionKeys);
-  if (f.keys < 0 || f.depth < 0 || f.causal < 0 || f.causal > 1) {
-    return v.reject("keys {}, depth {}, causal {}", f.keys, f.depth, f.causal);
+  const auto is_flag = [](std::int64_t value) { return value == 0 || value == 1; };
+  if (f.keys < 0 || f.depth < 0 || !is_flag(f.causal) || !is_flag(f.empty_is_nan)) {
+    return v.reject("keys {}, depth {}, causal {}, empty_is_nan {}", f.keys, f.depth, f.causal, f.empty_is_nan);
   }
   if (dims[1] % f.kv_heads != 0) return v.reject("{} heads for {} kv heads", dims[1], f.kv_heads);
   // The heads of q are one more batch dim; k and v have fewer of them, so their keys and heads are walked together.

@@ -377,7 +377,7 @@ buffer 1 input 1344
 buffer 2 input 672
 buffer 3 output 960
 buffer 4 input 70
-attention tasks=16 inner=4 dims=[2,4,3] kv_heads=2 keys=7 depth=8 causal=0 scale=0 query_tile=2 key_tile=4
+attention tasks=16 inner=4 dims=[2,4,3] kv_heads=2 keys=7 depth=8 causal=0 empty_is_nan=0 scale=0 query_tile=2 key_tile=4
   s0 = buffer 0 f32 inner=4 strides=[960,32,128]
   s1 = buffer 1 f32 inner=4 strides=[448,32,64]
   s2 = buffer 2 f32 inner=4 strides=[224,16,32]
@@ -393,7 +393,7 @@ TEST(Verify, Attention) {
           {"kv_heads=2", "kv_heads=3", "instruction 0 (attention): 4 heads for 3 kv heads"},
           {"kv_heads=2", "kv_heads=0", "instruction 0 (attention): kv_heads 0, at least 1 is needed"},
           {"keys=7", "keys=70000000", "instruction 0 (attention): 70000000 keys, at most 67108864 are allowed"},
-          {"causal=0", "causal=2", "instruction 0 (attention): keys 7, depth 8, causal 2"},
+          {"causal=0", "causal=2", "instruction 0 (attention): keys 7, depth 8, causal 2, empty_is_nan 0"},
           {"input 1344", "input 892",
            "instruction 0 (attention): stream 1: touches bytes 0 to 892+4 of buffer 1, which has 892"},
           {"input 672", "input 400",

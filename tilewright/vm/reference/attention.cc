@@ -50,7 +50,8 @@ void attend(const Frame& frame, const isa::AttentionFields& f, std::int64_t inne
   const bool attends = largest != -std::numeric_limits<double>::infinity();
   double sum = 0;
   for (double& weight : weights) sum += weight = attends ? std::exp(weight - largest) : 0;
-  std::vector<double> out(static_cast<std::size_t>(inner));
+  const bool is_nan = !attends && keys > 0 && f.empty_is_nan != 0;
+  std::vector<double> out(static_cast<std::size_t>(inner), is_nan ? std::numeric_limits<double>::quiet_NaN() : 0);
   for (std::int64_t t = 0; t < keys && attends; ++t) {
     const Elements v = row_of(frame, 2, query.batch, kv_head, t);
     const double weight = weights[static_cast<std::size_t>(t)] / sum;

@@ -402,7 +402,7 @@ buffer 1 input 896
 buffer 2 input 560
 buffer 3 input {}
 buffer 4 output 480
-attention tasks=16 inner=5 dims=[2,4,3] kv_heads=2 keys=7 depth=8 causal={} scale=4602678819172646912 query_tile=2 key_tile=4
+attention tasks=16 inner=5 dims=[2,4,3] kv_heads=2 keys=7 depth=8 causal={} empty_is_nan=0 scale=4602678819172646912 query_tile=2 key_tile=4
   s0 = buffer 0 f32 inner=4 strides=[384,96,32]
   s1 = buffer 1 f32 inner=4 strides=[448,224,32]
   s2 = buffer 2 f32 inner=4 strides=[280,140,20]

@@ -151,7 +151,8 @@ void AttentionRun::run_rows(std::int64_t row, std::int64_t rows) {
     if (last_key == 0) {
       for (std::int64_t i = 0; i < values_; ++i) line[i] = 0;
     }
-    divide_row(line, values_, states_[r].sum);
+    const bool is_zero = f_.empty_is_nan == 0 || attended(row + r) == 0;
+    divide_row(line, values_, states_[r].sum == 0 && is_zero ? 1 : states_[r].sum);
     if (copy_out_)
       narrow_row<float>(out_.row(row + r) + first_value_ * out_size_, out_.dtype, out_size_, line, values_);
   }

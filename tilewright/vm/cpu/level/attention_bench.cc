@@ -25,7 +25,7 @@ void run_attention(benchmark::State& state, std::string_view level) {
   std::int64_t scale_bits;
   std::memcpy(&scale_bits, &scale, sizeof scale_bits);
   const auto words =
-      testing::encode(isa::AttentionFields{heads, length, depth, 0, scale_bits, 1 << 20, length <= 512 ? length : 384},
+      testing::encode(isa::AttentionFields{heads, length, depth, 0, 0, scale_bits, 1 << 20, length <= 512 ? length : 384},
                       {1, heads, length}, depth,
                       {part(0), part(1), part(2), {.buffer = 1, .strides = {row * length / 3, depth * 4, row / 3}}});
   std::byte* buffers[] = {reinterpret_cast<std::byte*>(qkv.data()), reinterpret_cast<std::byte*>(out.data())};

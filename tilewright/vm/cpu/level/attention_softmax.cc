@@ -81,7 +81,7 @@ void scale_row(float* values, std::int64_t count, float factor) {
 }
 
 void divide_row(float* values, std::int64_t count, float sum) {
-  const f32x divisor = f32(sum == 0 ? 1 : sum);
+  const f32x divisor = f32(sum);
   for (std::int64_t i = 0; i < count; i += kStep) {
     const PartMask<float> part(count - i < kStep ? static_cast<int>(count - i) : kStep);
     store_part<float>(values + i, part, load_part<float>(values + i, part) / divisor);

@@ -23,6 +23,7 @@ enum class Mask {
 struct Problem {
   std::int64_t batch = 1, heads = 1, kv_heads = 1, queries = 1, keys = 1, depth = 16, values = 16;
   bool causal = false;
+  bool empty_is_nan = false;
   Mask mask = Mask::kNone;
   DType dtype = DType::kF32;
   std::int64_t query_tile = 1 << 20, key_tile = 384;
@@ -84,9 +85,9 @@ class Attention : public ::testing::TestWithParam<std::string_view> {
     }
     std::int64_t scale;
     std::memcpy(&scale, &p.scale, sizeof scale);
-    const auto words =
-        testing::encode(isa::AttentionFields{p.kv_heads, p.keys, p.depth, p.causal, scale, p.query_tile, p.key_tile},
-                        {p.batch, p.heads, p.queries}, p.values, streams);
+    const auto words = testing::encode(
+        isa::AttentionFields{p.kv_heads, p.keys, p.depth, p.causal, p.empty_is_nan, scale, p.query_tile, p.key_tile},
+        {p.batch, p.heads, p.queries}, p.values, streams);
     std::byte* buffers[] = {data.q.data(), data.k.data(), data.v.data(), data.out.data(), data.mask.data()};
     ASSERT_TRUE(machine->run(words, 0, buffers).ok());
     ASSERT_TRUE(data.out.intact()) << p.text();
@@ -161,6 +162,24 @@ TEST_P(Attention, Causal) {
   }
   check({.queries = 10, .keys = 50, .causal = true});
   check({.queries = 50, .keys = 10, .causal = true});
+}
+
+TEST_P(Attention, ARowThatAttendsToNothingIsZeroOrNan) {
+  for (const bool is_nan : {false, true}) {
+    for (const std::int64_t keys : {0, 1, 50, 1000}) {
+      const Problem p{.queries = 3, .keys = keys, .empty_is_nan = is_nan, .mask = Mask::kFloat};
+      auto data = fill(p);
+      for (std::int64_t t = 0; t < keys; ++t) data->mask.set(keys + t, -INFINITY);  // of query 1
+      if (keys > 0) data->mask.set(0, 0), data->mask.set(2 * keys, 0);
+      run(p, *data);
+      for (std::int64_t n = 0; n < p.values; ++n) {
+        EXPECT_TRUE(std::isfinite(data->out.get(n))) << p.text();
+        EXPECT_TRUE(std::isfinite(data->out.get(2 * p.values + n))) << p.text();
+        const double empty = data->out.get(p.values + n);
+        EXPECT_TRUE(is_nan && keys > 0 ? std::isnan(empty) : empty == 0) << p.text() << ": " << empty;
+      }
+    }
+  }
 }
 
 TEST_P(Attention, Masks) {

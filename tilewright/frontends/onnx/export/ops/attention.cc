@@ -57,7 +57,7 @@ Outs export_attention(ExportNode& n) {
   if (visible && !bias) bias = n.where(*visible, n.number(wide, 0), n.number(wide, kHidden));
   if (bias) scores = n.add(scores, *bias);
   const Out out = n.make("MatMul", {n.make("Softmax", {scores}, {{"axis", std::int64_t{-1}}}), v});
-  if (!has_mask) return {n.cast(out, own)};
+  if (!has_mask || n.attrs().flag("empty_is_nan")) return {n.cast(out, own)};
   const auto last = static_cast<std::int64_t>(std::max<std::size_t>(n.shape(3).size(), causal ? 2 : 0)) - 1;
   if (last < 0) {
     return {n.cast(n.where(n.make("Greater", {*bias, n.number(wide, kHidden)}), out, n.number(wide, 0)), own)};
