@@ -44,7 +44,7 @@ Status Binder::bind(std::size_t segment, std::span<const DimValue> dims, BindSta
       for (ValueId root : next.released) release(root);
       continue;
     }
-    if (launches_.ends_before(next)) end_launch();
+    if (launches_.ends_before(next) || writes_strided_part(next)) end_launch();
     const std::size_t begin = words.size();
     if (Status status = bind_step(next, out); !status.ok()) return std::move(status).error().in(next.name);
     const bool open = launches_.add(next, begin, !temps_.empty(), words);
@@ -114,6 +114,19 @@ std::int64_t Binder::bytes_of(ValueId root) const {
   std::int64_t bytes = 0;
   for (const auto& [owner, block] : state_->blocks) bytes += owner == root ? block.bytes : 0;
   return bytes;
+}
+
+// Whether the step writes a part of a concat whose result is not row-major: the verifier does not follow how such parts
+// lie between each other, so they do not share a launch.
+bool Binder::writes_strided_part(const Step& step) {
+  if (!step.beside) return false;
+  return std::any_of(step.outputs.begin(), step.outputs.end(), [&](ValueId value) {
+    const std::uint32_t part_of = plan_.values[plan_.values[value].root].part_of;
+    if (part_of == kNone) return false;
+    const ValueId whole = plan_.steps[part_of].outputs[0];
+    place(whole);
+    return !is_contiguous(state_->views[whole]) || plan_.values[plan_.values[whole].root].part_of != kNone;
+  });
 }
 
 void Binder::end_launch() {

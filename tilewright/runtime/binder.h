@@ -58,6 +58,7 @@ class Binder {
   std::int64_t allocate(ValueId root, std::int64_t bytes);
   void release(ValueId root);
   std::int64_t bytes_of(ValueId root) const;
+  bool writes_strided_part(const Step& step);
   void end_launch();
   void release_temps();
   std::int64_t allocate_temp(std::int64_t bytes);

@@ -74,10 +74,4 @@ void find_concat_parts(Plan& plan) {
   Parts(plan).run();
 }
 
-ValueId storage_of(const Plan& plan, ValueId value) {
-  ValueId root = plan.values[value].root;
-  while (plan.values[root].part_of != kNone) root = plan.values[plan.steps[plan.values[root].part_of].outputs[0]].root;
-  return root;
-}
-
 }  // namespace tilewright::runtime

@@ -9,7 +9,4 @@ namespace tilewright::runtime {
 // Sets PlanValue::part_of. After the order of steps, segments and storage orders are settled.
 void find_concat_parts(Plan& plan);
 
-// The value whose memory this one lies in: its root, or the concat that its root is part of.
-ValueId storage_of(const Plan& plan, ValueId value);
-
 }  // namespace tilewright::runtime

@@ -1,19 +1,51 @@
 #include "tilewright/runtime/launches.h"
 
-#include "tilewright/runtime/concat_parts.h"
-
 namespace tilewright::runtime {
 
-void find_launches(Plan& plan) {
-  // The last launch that wrote or read a root.
-  std::vector<std::size_t> wrote(plan.values.size(), 0), read(plan.values.size(), 0);
-  std::size_t launch = 0;
-  const auto touches = [&](const std::vector<ValueId>& values, const std::vector<std::size_t>& marks) {
+namespace {
+
+// The memory that a launch has touched. A value lies in its root, which may be a part of a concat, which may be part of
+// another: parts of one concat do not overlap, so only a value around or inside of another shares memory with it.
+class Touched {
+ public:
+  explicit Touched(const Plan& plan) : plan_(plan), whole_(plan.values.size(), 0), inside_(plan.values.size(), 0) {}
+
+  void add(const std::vector<ValueId>& values, std::size_t launch) {
     for (const ValueId value : values) {
-      if (marks[storage_of(plan, value)] == launch) return true;
+      ValueId root = plan_.values[value].root;
+      whole_[root] = launch;
+      while (around(root)) inside_[root] = launch;
+    }
+  }
+  bool overlaps(const std::vector<ValueId>& values, std::size_t launch) const {
+    for (const ValueId value : values) {
+      ValueId root = plan_.values[value].root;
+      if (inside_[root] == launch) return true;
+      do {
+        if (whole_[root] == launch) return true;
+      } while (around(root));
     }
     return false;
-  };
+  }
+
+ private:
+  // Moves to the concat that `root` is part of, if it is.
+  bool around(ValueId& root) const {
+    const auto part_of = plan_.values[root].part_of;
+    if (part_of == kNone) return false;
+    root = plan_.values[plan_.steps[part_of].outputs[0]].root;
+    return true;
+  }
+
+  const Plan& plan_;
+  std::vector<std::size_t> whole_, inside_;  // by root: the last launch that touched it, or a part of it
+};
+
+}  // namespace
+
+void find_launches(Plan& plan) {
+  Touched wrote(plan), read(plan);
+  std::size_t launch = 0;
   for (const Segment& segment : plan.segments) {
     ++launch;
     int count = 0;
@@ -26,8 +58,8 @@ void find_launches(Plan& plan) {
       // What runs around the forms of a speculation is not known here.
       const bool decided = step.speculation == kNone && !after_speculation;
       after_speculation = step.speculation != kNone;
-      step.beside = decided && count > 0 && count < isa::kMaxLaunch && !touches(step.inputs, wrote) &&
-                    !touches(step.outputs, wrote) && !touches(step.outputs, read);
+      step.beside = decided && count > 0 && count < isa::kMaxLaunch && !wrote.overlaps(step.inputs, launch) &&
+                    !wrote.overlaps(step.outputs, launch) && !read.overlaps(step.outputs, launch);
       if (!step.beside) {
         ++launch;
         count = 0;
@@ -35,8 +67,8 @@ void find_launches(Plan& plan) {
       ++count;
       for (; first_view < i; ++first_view) plan.steps[first_view].beside = step.beside;
       first_view = i + 1;
-      for (const ValueId value : step.inputs) read[storage_of(plan, value)] = launch;
-      for (const ValueId value : step.outputs) wrote[storage_of(plan, value)] = launch;
+      read.add(step.inputs, launch);
+      wrote.add(step.outputs, launch);
     }
   }
 }

@@ -72,6 +72,51 @@ TEST(Launches, AReaderThroughAViewDoesNotJoin) {
             (std::vector<int>{1, 1}));
 }
 
+TEST(Launches, PartsOfOneConcatDoNotOverlap) {
+  EXPECT_EQ(launches_of(R"(
+    x: f32[16, 16]
+    q: f32[16, 16]
+    k: f32[16, 16]
+    v: f32[16, 16]
+    a = matmul(x, q)
+    b = matmul(x, k)
+    c = matmul(x, v)
+    s = concat(a, b, c) axis=0
+    r = matmul(s, x)
+    return r
+  )"),
+            (std::vector<int>{3, 1}));
+}
+
+TEST(Launches, PartsMayLieBetweenEachOthersRows) {
+  EXPECT_EQ(launches_of(R"(
+    x: f32[16, 16]
+    q: f32[16, 16]
+    k: f32[16, 32]
+    a = matmul(x, q)
+    b = matmul(x, k)
+    e = relu(b)
+    s = concat(a, e) axis=1
+    r = matmul(x, s)
+    return r
+  )"),
+            (std::vector<int>{2, 1}));
+}
+
+TEST(Launches, AReaderOfAConcatWaitsForAllOfItsParts) {
+  EXPECT_EQ(launches_of(R"(
+    x: f32[16, 16]
+    q: f32[16, 16]
+    a = matmul(x, q)
+    b = matmul(q, x)
+    s = concat(a, b) axis=0
+    t = slice(s) start=[0,0] stop=[16,16] step=[1,1]
+    r = matmul(t, x)
+    return r, s
+  )"),
+            (std::vector<int>{2, 1}));
+}
+
 // Eight experts of two products each, written one after the other: two launches of eight.
 TEST(Launches, ChainsOfExpertsRunSideBySide) {
   std::string text = "x: f32[16, 16] ";

@@ -37,6 +37,15 @@ bool check_unit(Verifier& v, int stream) {
          v.reject("stream {}: inner stride {}, unit is needed", stream, v.stream(stream).inner_stride);
 }
 
+// The result of a product in stream 2: dims are its batch dims and m.
+bool check_result(Verifier& v, DType dtype, std::int64_t m, std::int64_t n) {
+  const int batch = v.at.rank - 1;
+  const int before = v.touched.count;
+  if (!check_operand(v, 2, dtype, batch, {m, batch}, {n, -1}, byte_size(dtype))) return false;
+  if (v.touched.count > before) v.touched.set_domain(v.at.rank, n);
+  return check_unit(v, 2) && check_writable(v, 2);
+}
+
 // Panels of width `panel` that hold k x n elements.
 bool check_panels(Verifier& v, int stream, DType dtype, int batch, std::int64_t k, std::int64_t n, std::int64_t panel) {
   std::int64_t bytes = 0;
@@ -122,8 +131,7 @@ bool verify_MatMul(Verifier& v, const Inst& inst, const MatMulFields& f) {
                                   : check_operand(v, 1, right, batch, {f.k, batch}, {n, -1}, byte_size(right));
   if (!b_good) return false;
   if (!plain) return check_epilogue(v, inst, m, f.m_tile, f.n_tile, DType::kF32);
-  return check_operand(v, 2, dtype, batch, {m, batch}, {n, -1}, byte_size(dtype)) && check_unit(v, 2) &&
-         check_writable(v, 2);
+  return check_result(v, dtype, m, n);
 }
 
 bool verify_Dot(Verifier& v, const Inst& inst, const DotFields& f) {
@@ -150,7 +158,7 @@ bool verify_Dot(Verifier& v, const Inst& inst, const DotFields& f) {
     return false;
   const DType sums = bytes ? DType::kI32 : DType::kF32;
   if (v.at.phases() != v.at.end()) return check_epilogue(v, inst, m, f.m_tile, f.n_tile, sums);
-  return check_operand(v, 2, sums, batch, {m, batch}, {n, -1}, 4) && check_unit(v, 2) && check_writable(v, 2);
+  return check_result(v, sums, m, n);
 }
 
 bool verify_BlockDot(Verifier& v, const Inst& inst, const BlockDotFields& f) {
@@ -181,7 +189,7 @@ bool verify_BlockDot(Verifier& v, const Inst& inst, const BlockDotFields& f) {
     return false;
   }
   if (v.at.phases() != v.at.end()) return check_epilogue(v, inst, m, f.m_tile, f.n_tile, DType::kF32);
-  return check_operand(v, 2, DType::kF32, batch, {m, batch}, {n, -1}, 4) && check_unit(v, 2) && check_writable(v, 2);
+  return check_result(v, DType::kF32, m, n);
 }
 
 bool verify_Pack(Verifier& v, const Inst& inst, const PackFields& f) {

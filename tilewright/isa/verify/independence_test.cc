@@ -43,6 +43,27 @@ TEST(Launch, TwoWritersOfOneByteAreRefused) {
             "instruction 1 (map): touches bytes 28 to 60 of buffer 2, and an instruction beside it bytes 0 to 32");
 }
 
+// Copies a row of 4 floats twice, to rows that are 32 bytes apart.
+std::string rows(int to_offset, int inner, int row_bytes = 32) {
+  return fmt::format(
+      "map tasks=2 inner={} dims=[2] row_tile=1 inner_tile=8\n  s0 = buffer 1 f32 inner=4 strides=[0]\n"
+      "  s1 = buffer 2 f32 offset={} inner=4 strides=[{}]\n  phase strip\n    load_f32.f32.unit s0\n"
+      "    store_f32.f32.unit s1\n    end.f32\n",
+      inner, to_offset, row_bytes);
+}
+
+TEST(Launch, OneMayWriteBetweenTheRowsOfAnother) {
+  EXPECT_EQ(verdict(rows(0, 4) + "beside " + rows(16, 4)), "good");
+  EXPECT_EQ(verdict(rows(16, 4) + "beside " + rows(0, 4)), "good");
+  EXPECT_EQ(verdict(rows(0, 2) + "beside " + rows(8, 5) + "beside " + rows(28, 1)), "good");
+}
+
+TEST(Launch, RowsThatOverlapAreRefused) {
+  EXPECT_NE(verdict(rows(0, 5) + "beside " + rows(16, 4)), "good");
+  EXPECT_NE(verdict(rows(12, 1) + "beside " + rows(0, 4)), "good");
+  EXPECT_NE(verdict(rows(0, 4) + "beside " + rows(16, 4, 16)), "good");  // its second row is the first one's
+}
+
 TEST(Launch, AReaderOfWhatStandsBesideItIsRefused) {
   EXPECT_EQ(verdict(copy(1, 0, 0, 0) + "beside " + copy(0, 0, 2, 0)),
             "instruction 1 (map): touches bytes 0 to 32 of buffer 0, and an instruction beside it bytes 0 to 32");

@@ -17,7 +17,9 @@ bool check_buffer_range(Verifier& v, int stream, const Access& access) {
   }
   if (access.inner == 0) return true;
   if (!fits) return v.reject("stream {}: addresses beyond 64 bits", stream);
-  return check_range(v, stream, low, high, byte_size(head.dtype()));
+  if (!check_range(v, stream, low, high, byte_size(head.dtype()))) return false;
+  v.touched.set_domain(access.dims, access.inner);
+  return true;
 }
 
 bool check_scratch_range(Verifier& v, int stream, const Access& access) {
@@ -50,7 +52,8 @@ bool check_range(Verifier& v, int stream, std::int64_t low, std::int64_t high, s
   const bool in_buffer = head.space() == Space::kBuffer;
   const std::int64_t bytes = in_buffer ? v.program.buffers[head.buffer()].bytes : v.program.scratch_bytes;
   if (low >= 0 && high <= bytes - size) {
-    if (in_buffer) v.touched.add({static_cast<std::uint32_t>(stream), false, low, high + size});
+    if (in_buffer)
+      v.touched.add({static_cast<std::uint32_t>(stream), false, -1, low, high + size, 0, &head, v.at.dims()});
     return true;
   }
   if (in_buffer) {

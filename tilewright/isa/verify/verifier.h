@@ -30,11 +30,16 @@ struct PhaseRules {
   DType tile = DType::kF32;             // its elements
 };
 
-// Bytes of a buffer that a stream may touch: [low, high), a hull.
+// Bytes of a buffer that a stream may touch: [low, high), a hull; where dims >= 0, an element at each index of the
+// leading outer dims and each of the inner positions.
 struct ByteRange {
   std::uint32_t buffer;
   bool written;
+  std::int16_t dims;
   std::int64_t low, high;
+  std::int64_t inner;
+  const StreamHead* stream;
+  const std::int64_t* sizes;
 };
 
 // What an instruction, or the instructions of a launch so far, may touch of buffers that programs write.
@@ -51,6 +56,12 @@ struct Touched {
     } else {
       ranges[static_cast<std::size_t>(count++)] = range;
     }
+  }
+  // The last range is an element at each index of `dims` outer dims and each of `inner` positions.
+  void set_domain(int dims, std::int64_t inner) {
+    if (overflow) return;
+    ranges[static_cast<std::size_t>(count - 1)].dims = static_cast<std::int16_t>(dims);
+    ranges[static_cast<std::size_t>(count - 1)].inner = inner;
   }
 };
 
@@ -82,6 +93,10 @@ constexpr bool extend(std::int64_t count, std::int64_t stride, std::int64_t& low
   if (__builtin_mul_overflow(count - 1, stride, &span)) return false;
   return !__builtin_add_overflow(span < 0 ? low : high, span, span < 0 ? &low : &high);
 }
+
+// interleaving.cc: whether streams whose hulls overlap have no byte in common, because one lies between the rows of the
+// other.
+bool interleave(const ByteRange& a, const ByteRange& b);
 
 // independence.cc: after the rules of the instruction hold, the rules of its launch.
 bool check_launch(Verifier& v);
