@@ -1,16 +1,13 @@
-// Runs the launches of a program in order. The tasks of all instructions of a launch go to the pool together when there
-// is work for more than about 10 us, else the caller runs them: waking a worker costs more than it brings.
-// HOT: per instruction no allocation, no lock, one indirect call per task.
+// Runs the launches of a program in order, as one sequence of the pool: a launch that is worth several threads is a
+// phase, shorter ones run on the thread that ended the phase before them. HOT: per instruction no allocation, no lock,
+// one indirect call per task.
 #include "tilewright/vm/cpu/machine.h"
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
 
-#include "tilewright/isa/layout.h"
-#include "tilewright/isa/panels.h"
+#include "tilewright/vm/cpu/launch.h"
 #include "tilewright/vm/cpu/machine_levels.h"
 #include "tilewright/vm/cpu/machine_scratch.h"
 #include "tilewright/vm/cpu/pool.h"
@@ -18,9 +15,6 @@
 namespace tilewright::vm {
 namespace cpu {
 namespace {
-
-constexpr std::int64_t kSplitMicroseconds = 10;
-constexpr std::int64_t kElementWordsPerMicrosecond = 20000;  // elements x words of strip code, one core
 
 // Keeps the first fault that a task reports, and of which instruction it was.
 struct FaultSink {
@@ -44,72 +38,91 @@ struct InstructionSink {
   }
 };
 
-// The instructions that stand side by side, their tasks numbered one after the other.
-struct Launch {
-  struct Part {
-    isa::Inst inst{nullptr};
-    TaskHandler handler;
-    std::int64_t end;  // number behind its last task
-  };
-  std::array<Part, isa::kMaxLaunch> parts;
-  int count = 0;
-  std::int64_t tasks = 0, micros = 0;
-  std::byte* const* buffers;
-  FaultSink* sink;
+// A program that runs: the launches one after the other, the next one when all tasks of the one before are done.
+class Sequence {
+ public:
+  Sequence(const LevelTable& level, const BackendTraits& traits, std::span<const isa::Word> words,
+           std::byte* const* buffers)
+      : level_(level),
+        traits_(traits),
+        threads_(num_threads()),
+        at_(words.data()),
+        end_(words.data() + words.size()),
+        buffers_(buffers) {}
+
+  // Runs launches up to the next one that is worth several threads. False: none is left, or one failed.
+  bool next(std::int64_t& tasks) {
+    while (at_ < end_ && !sink_.met.load(std::memory_order_acquire)) {
+      if (!read_launch()) return false;
+      if (launch_.split(threads_, workers_are_awake(), traits_)) {
+        tasks = launch_.chunks();
+        return true;
+      }
+      const WorkerMemory memory = memory_of_worker();
+      launch_.visit_all([&](const isa::Inst& inst, TaskHandler handler, std::int64_t first, std::int64_t last) {
+        run_tasks(memory, inst, handler, first, last);
+      });
+    }
+    return false;
+  }
+
+  void run_chunks(std::int64_t first, std::int64_t last) {
+    const WorkerMemory memory = memory_of_worker();
+    launch_.visit_chunks(first, last,
+                         [&](const isa::Inst& inst, TaskHandler handler, std::int64_t task, std::int64_t stop) {
+                           run_tasks(memory, inst, handler, task, stop);
+                         });
+  }
+
+  Status status() const {
+    if (unknown_ >= 0)
+      return fail(ErrorKind::kUnsupported, "the {} level has no instruction {}", level_.name, unknown_);
+    if (!sink_.met.load(std::memory_order_acquire)) return {};
+    const isa::InstInfo* info = isa::find_inst(sink_.inst.opcode());
+    return fail(ErrorKind::kIndexOutOfRange, "{}: index {} is out of range for an axis of size {}",
+                info == nullptr ? "instruction" : info->text, sink_.first.value, sink_.first.limit);
+  }
+
+ private:
+  static WorkerMemory memory_of_worker() {
+    const WorkerMemory memory = worker_memory();
+    TW_CHECK(memory.scratch != nullptr, "the system has memory for a worker");
+    return memory;
+  }
+
+  bool read_launch() {
+    launch_.reset();
+    do {
+      const isa::Inst inst(at_);
+      const auto opcode = static_cast<std::size_t>(inst.opcode());
+      const TaskHandler handler = opcode < kNumOpcodes ? level_.handlers[opcode] : nullptr;
+      if (handler == nullptr) {
+        unknown_ = static_cast<int>(opcode);
+        return false;
+      }
+      launch_.add(inst, handler);
+      at_ += inst.num_words();
+    } while (at_ < end_ && isa::Inst(at_).beside());
+    return true;
+  }
+
+  void run_tasks(const WorkerMemory& memory, const isa::Inst& inst, TaskHandler handler, std::int64_t first,
+                 std::int64_t last) {
+    InstructionSink sink{&sink_, inst};
+    const TaskContext context{buffers_, memory.scratch, memory.private_scratch, InstructionSink::report, &sink};
+    for (; first < last; ++first) handler(inst, context, first);
+  }
+
+  const LevelTable& level_;
+  const BackendTraits& traits_;
+  const int threads_;
+  const isa::Word* at_;
+  const isa::Word* const end_;
+  std::byte* const* buffers_;
+  FaultSink sink_;
+  Launch launch_;
+  int unknown_ = -1;  // an opcode that the level lacks
 };
-
-void run_tasks(const Launch& launch, std::int64_t first, std::int64_t last) {
-  const WorkerMemory memory = worker_memory();
-  TW_CHECK(memory.scratch != nullptr, "the system has memory for a worker");
-  std::int64_t start = 0;
-  for (int i = 0; i < launch.count && first < last; ++i) {
-    const Launch::Part& part = launch.parts[static_cast<std::size_t>(i)];
-    const std::int64_t end = std::min(part.end, last);
-    InstructionSink sink{launch.sink, part.inst};
-    const TaskContext context{launch.buffers, memory.scratch, memory.private_scratch, InstructionSink::report, &sink};
-    for (; first < end; ++first) part.handler(part.inst, context, first - start);
-    start = part.end;
-  }
-}
-
-// A guess at the work of an instruction in microseconds of one core.
-std::int64_t estimate_microseconds(const isa::Inst& inst, const BackendTraits& traits) {
-  const isa::Layout at{inst.words(), isa::num_fields(inst.opcode()), inst.rank(), inst.num_streams()};
-  double elements = static_cast<double>(inst.inner());
-  for (int d = 0; d < at.rank; ++d) elements *= static_cast<double>(at.dims()[d]);
-  const auto flops_per_us = static_cast<double>(traits.flops_per_us);
-  double time = elements * static_cast<double>(4 + (at.end() - at.phases())) / kElementWordsPerMicrosecond;
-  if (inst.opcode() == isa::Opcode::kMatMul || inst.opcode() == isa::Opcode::kDot) {
-    // Narrow elements come in words: as many bytes and multiplications as a sum over words.
-    const std::int64_t length =
-        inst.opcode() == isa::Opcode::kMatMul
-            ? inst.fields<isa::MatMulFields>().k
-            : inst.fields<isa::DotFields>().k / isa::group_of(inst.stream<isa::DotFields>(0).dtype());
-    const auto k = static_cast<double>(length);
-    const auto rows = static_cast<double>(at.rank == 0 ? 1 : at.dims()[at.rank - 1]);
-    time += std::max(2 * elements * k / flops_per_us,
-                     4 * elements * k / std::max(rows, 1.0) / static_cast<double>(traits.bytes_per_us));
-  } else if (inst.opcode() == isa::Opcode::kBlockDot) {
-    time += 3 * elements * static_cast<double>(inst.fields<isa::BlockDotFields>().k) / flops_per_us;
-  } else if (inst.opcode() == isa::Opcode::kAttention) {
-    const auto& f = inst.fields<isa::AttentionFields>();
-    const double scores =
-        elements / static_cast<double>(inst.inner() + (inst.inner() == 0)) * static_cast<double>(f.keys);
-    time += scores * static_cast<double>(16 + 2 * f.depth + 2 * inst.inner()) / flops_per_us;
-  } else if (inst.opcode() == isa::Opcode::kConv) {
-    const auto& f = inst.fields<isa::ConvFields>();
-    const auto taps = static_cast<double>(f.window1) * static_cast<double>(f.window2) * static_cast<double>(f.window3);
-    time += 2 * elements * taps * static_cast<double>(f.channels) / flops_per_us;
-  } else if (inst.opcode() == isa::Opcode::kPool) {
-    const auto& f = inst.fields<isa::PoolFields>();
-    time += elements * static_cast<double>(f.window1 * f.window2 * f.window3) / kElementWordsPerMicrosecond * 8;
-  } else if (inst.opcode() == isa::Opcode::kSort || inst.opcode() == isa::Opcode::kRandom) {
-    time += elements / 100;
-  } else if (inst.opcode() == isa::Opcode::kScan || inst.opcode() == isa::Opcode::kArgReduce) {
-    time += elements / 1000;
-  }
-  return time < 1e15 ? static_cast<std::int64_t>(time) : std::int64_t{1} << 50;
-}
 
 class CpuMachine final : public Machine {
  public:
@@ -130,51 +143,16 @@ class CpuMachine final : public Machine {
       return fail(ErrorKind::kInvalidArgument, "the program wants more scratch than a worker has: {} and {} bytes",
                   scratch_bytes, isa::kMaxScratchBytes);
     }
-    FaultSink sink;
-    Launch launch;
-    launch.buffers = buffers.data();
-    launch.sink = &sink;
-    const isa::Word* const end = words.data() + words.size();
-    for (const isa::Word* at = words.data(); at < end;) {
-      launch.count = 0;
-      launch.tasks = launch.micros = 0;
-      do {
-        const isa::Inst inst(at);
-        TW_TRY(add(launch, inst));
-        at += inst.num_words();
-      } while (at < end && isa::Inst(at).beside());
-      run_launch(launch);
-      if (sink.met.load(std::memory_order_acquire)) return describe(sink);
-    }
-    return {};
+    Sequence sequence(level_, traits_, words, buffers.data());
+    run_phases([](void* self, std::int64_t& tasks) { return static_cast<Sequence*>(self)->next(tasks); },
+               [](void* self, std::int64_t first, std::int64_t last) {
+                 static_cast<Sequence*>(self)->run_chunks(first, last);
+               },
+               &sequence);
+    return sequence.status();
   }
 
  private:
-  Status add(Launch& launch, const isa::Inst& inst) const {
-    const auto opcode = static_cast<std::size_t>(inst.opcode());
-    const TaskHandler handler = opcode < kNumOpcodes ? level_.handlers[opcode] : nullptr;
-    if (handler == nullptr)
-      return fail(ErrorKind::kUnsupported, "the {} level has no instruction {}", level_.name, opcode);
-    launch.tasks += inst.tasks();
-    launch.parts[static_cast<std::size_t>(launch.count++)] = {inst, handler, launch.tasks};
-    if (launch.micros < kSplitMicroseconds && num_threads() > 1) launch.micros += estimate_microseconds(inst, traits_);
-    return {};
-  }
-
-  void run_launch(const Launch& launch) const {
-    if (launch.tasks <= 1 || num_threads() == 1 || launch.micros < kSplitMicroseconds) {
-      if (launch.tasks > 0) run_tasks(launch, 0, launch.tasks);
-      return;
-    }
-    parallel_for(launch.tasks, [&launch](std::int64_t first, std::int64_t last) { run_tasks(launch, first, last); });
-  }
-
-  static Error describe(const FaultSink& sink) {
-    const isa::InstInfo* info = isa::find_inst(sink.inst.opcode());
-    return fail(ErrorKind::kIndexOutOfRange, "{}: index {} is out of range for an axis of size {}",
-                info == nullptr ? "instruction" : info->text, sink.first.value, sink.first.limit);
-  }
-
   const LevelTable& level_;
   mutable BackendTraits traits_;
 };

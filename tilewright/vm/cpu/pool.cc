@@ -1,6 +1,8 @@
 // Jobs live in a fixed table of slots that is never freed, so a worker may look at a slot whose job has ended. A claim
-// word packs [generation:40 | next chunk:24]; a worker reads the word, reads the job, and claims by compare-and-swap:
-// success proves that the job it read is still the current one.
+// word packs [generation:40 | next chunk:24]; a worker claims by compare-and-swap, which succeeds only while the job
+// that it saw is the current one; then the job stays until that chunk is done. Who publishes a job has its first chunk.
+// A phase of a sequence is published like a job, in the same slot, by the thread that ended the phase before; only that
+// thread touches the slot's description meanwhile.
 #include "tilewright/vm/cpu/pool.h"
 
 #include <linux/futex.h>
@@ -67,8 +69,10 @@ struct alignas(128) Slot {
   std::atomic<std::int64_t> tasks{0};
   std::atomic<std::int64_t> chunk{1};
   std::atomic<std::int64_t> num_chunks{0};
+  std::atomic<NextPhase> next{nullptr};               // null: the job is one phase
   alignas(64) std::atomic<std::int64_t> finished{0};  // chunks
   std::atomic<std::uint32_t> caller_sleeps{0};
+  std::atomic<bool> ended{false};  // of a sequence: next() has said so
 };
 
 struct Pool {
@@ -89,6 +93,7 @@ Pool& pool() {
                      Pool& child = pool();
                      for (Slot& slot : child.slots) {
                        slot.taken = false;
+                       slot.next = nullptr;
                        slot.claim = ((slot.claim.load() >> kChunkBits) + 1) << kChunkBits | kClosed;
                      }
                      child.sleepers = 0;
@@ -100,30 +105,48 @@ Pool& pool() {
   return *instance;
 }
 
-// Claims and runs chunks of the job in `slot` until none is left. Returns whether it ran any.
-bool work_on(Slot& slot) {
+void wake_caller(Slot& slot) {
+  if (slot.caller_sleeps.load(std::memory_order_seq_cst) == 0) return;
+  slot.caller_sleeps.store(0, std::memory_order_seq_cst);
+  futex_wake(slot.caller_sleeps, 1);
+}
+
+bool begin_next_phase(Slot& slot, NextPhase next, ParallelBody body, void* context);
+
+// Runs a chunk and counts it. Of a sequence the thread that ends a phase begins the next one, whose first chunk it has
+// then claimed already: true, run it next.
+bool run_chunk(Slot& slot, std::int64_t index) {
+  const ParallelBody body = slot.body.load(std::memory_order_relaxed);
+  void* const context = slot.context.load(std::memory_order_relaxed);
+  const std::int64_t tasks = slot.tasks.load(std::memory_order_relaxed);
+  const std::int64_t chunk = slot.chunk.load(std::memory_order_relaxed);
+  const std::int64_t num_chunks = slot.num_chunks.load(std::memory_order_relaxed);
+  const NextPhase next = slot.next.load(std::memory_order_relaxed);
+  const std::int64_t first = index * chunk;
+  body(context, first, first + chunk < tasks ? first + chunk : tasks);
+  if (slot.finished.fetch_add(1, std::memory_order_seq_cst) + 1 != num_chunks) return false;
+  const bool goes_on = next != nullptr && begin_next_phase(slot, next, body, context);
+  wake_caller(slot);
+  return goes_on;
+}
+
+// Claims and runs chunks of the job in `slot` until none is left. Returns whether it ran any. `has_first`: the caller
+// has claimed the first chunk when it published the job.
+bool work_on(Slot& slot, bool has_first = false) {
   bool worked = false;
-  std::uint64_t claim = slot.claim.load(std::memory_order_acquire);
+  std::uint64_t claim = has_first ? 0 : slot.claim.load(std::memory_order_acquire);
   for (;;) {
-    const auto index = static_cast<std::int64_t>(claim & kClosed);
-    const std::int64_t num_chunks = slot.num_chunks.load(std::memory_order_acquire);
-    if (index >= num_chunks) return worked;
-    const ParallelBody body = slot.body.load(std::memory_order_acquire);
-    void* const context = slot.context.load(std::memory_order_acquire);
-    const std::int64_t tasks = slot.tasks.load(std::memory_order_acquire);
-    const std::int64_t chunk = slot.chunk.load(std::memory_order_acquire);
-    if (!slot.claim.compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
-      continue;
+    std::int64_t index = 0;
+    if (!has_first) {
+      index = static_cast<std::int64_t>(claim & kClosed);
+      if (index >= slot.num_chunks.load(std::memory_order_acquire)) return worked;
+      if (!slot.claim.compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        continue;
+      }
     }
-    const std::int64_t first = index * chunk;
-    body(context, first, first + chunk < tasks ? first + chunk : tasks);
+    has_first = run_chunk(slot, index);
     worked = true;
-    if (slot.finished.fetch_add(1, std::memory_order_seq_cst) + 1 == num_chunks &&
-        slot.caller_sleeps.load(std::memory_order_seq_cst) != 0) {
-      slot.caller_sleeps.store(0, std::memory_order_seq_cst);
-      futex_wake(slot.caller_sleeps, 1);
-    }
-    claim = slot.claim.load(std::memory_order_acquire);
+    if (!has_first) claim = slot.claim.load(std::memory_order_acquire);
   }
 }
 
@@ -183,7 +206,7 @@ void publish(Slot& slot, std::int64_t tasks, std::int64_t chunk, std::int64_t nu
   slot.chunk.store(chunk, std::memory_order_release);
   slot.num_chunks.store(num_chunks, std::memory_order_release);
   slot.finished.store(0, std::memory_order_relaxed);
-  slot.claim.store((generation + 1) << kChunkBits, std::memory_order_release);
+  slot.claim.store((generation + 1) << kChunkBits | 1, std::memory_order_seq_cst);  // the first is the publisher's
 }
 
 void wake_workers(Pool& p, std::int64_t wanted) {
@@ -193,6 +216,35 @@ void wake_workers(Pool& p, std::int64_t wanted) {
   // Surplus workers of a lowered limit sleep on the same word, so a wake-up meant for one worker must reach all.
   const bool surplus = p.workers.load(std::memory_order_relaxed) >= p.limit.load(std::memory_order_relaxed);
   futex_wake(p.epoch, surplus || wanted > INT_MAX ? INT_MAX : static_cast<int>(wanted));
+}
+
+// By the thread that ended the last chunk of the phase before.
+bool begin_next_phase(Slot& slot, NextPhase next, ParallelBody body, void* context) {
+  std::int64_t tasks = 0;
+  if (!next(context, tasks)) {
+    slot.ended.store(true, std::memory_order_seq_cst);
+    return false;
+  }
+  publish(slot, tasks, 1, tasks, body, context);
+  wake_workers(pool(), tasks - 1);
+  return true;
+}
+
+// The caller's part: chunks like any worker, else it waits for a phase or the end.
+void follow_phases(Slot& slot) {
+  const auto closed = [](std::uint64_t claim) { return static_cast<std::int64_t>(claim & kClosed); };
+  const auto something = [&] {
+    return slot.ended.load(std::memory_order_seq_cst) ||
+           closed(slot.claim.load(std::memory_order_seq_cst)) < slot.num_chunks.load(std::memory_order_seq_cst);
+  };
+  for (bool has_first = true;; has_first = false) {
+    work_on(slot, has_first);
+    if (slot.ended.load(std::memory_order_seq_cst)) break;
+    if (spin_until(something)) continue;
+    slot.caller_sleeps.store(1, std::memory_order_seq_cst);
+    if (!something()) futex_wait(slot.caller_sleeps, 1);
+    slot.caller_sleeps.store(0, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace
@@ -236,8 +288,35 @@ void parallel_for(std::int64_t tasks, std::int64_t chunk, ParallelBody body, voi
   if (p.workers.load(std::memory_order_relaxed) < threads - 1) start_workers(p);
   publish(*slot, tasks, chunk, num_chunks, body, context);
   wake_workers(p, num_chunks - 1);
-  work_on(*slot);
+  work_on(*slot, true);
   wait_until_finished(*slot, num_chunks);
+  slot->taken.store(false, std::memory_order_release);
+}
+
+bool workers_are_awake() {
+  Pool& p = pool();
+  return p.workers.load(std::memory_order_relaxed) > p.sleepers.load(std::memory_order_relaxed);
+}
+
+void run_phases(NextPhase next, ParallelBody body, void* context) {
+  Pool& p = pool();
+  std::int64_t tasks = 0;
+  if (!next(context, tasks)) return;
+  const int threads = p.limit.load(std::memory_order_relaxed);
+  Slot* const slot = threads == 1 ? nullptr : take_slot(p);
+  if (slot == nullptr) {
+    do {
+      body(context, 0, tasks);
+    } while (next(context, tasks));
+    return;
+  }
+  if (p.workers.load(std::memory_order_relaxed) < threads - 1) start_workers(p);
+  slot->ended.store(false, std::memory_order_relaxed);
+  slot->next.store(next, std::memory_order_relaxed);
+  publish(*slot, tasks, 1, tasks, body, context);
+  wake_workers(p, tasks - 1);
+  follow_phases(*slot);
+  slot->next.store(nullptr, std::memory_order_relaxed);
   slot->taken.store(false, std::memory_order_release);
 }
 

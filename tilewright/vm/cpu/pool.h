@@ -23,7 +23,18 @@ using ParallelBody = void (*)(void* context, std::int64_t first, std::int64_t la
 // all are done. `chunk` is the length of a range; 0 leaves the choice to the pool: at most 1/16 of a thread's share.
 void parallel_for(std::int64_t tasks, std::int64_t chunk, ParallelBody body, void* context);
 
-// The same for a callable f(first, last).
+// Jobs of one caller that follow each other without its help: the thread that ends the last task of a phase asks for
+// the next phase and goes on with it, so a phase costs neither a wake-up of the caller nor a new job, and nobody waits
+// for a thread that has no task of the phase. next() sets how many tasks the phase has, at most 2^20; body is called
+// for ranges of them as by parallel_for, a range being one task. next() is called by one thread at a time, may do work
+// itself and returns false at the end.
+using NextPhase = bool (*)(void* context, std::int64_t& tasks);
+void run_phases(NextPhase next, ParallelBody body, void* context);
+
+// Whether a worker is looking for work now: a job reaches it in less than a microsecond.
+bool workers_are_awake();
+
+// The same as parallel_for for a callable f(first, last).
 template <typename F>
 void parallel_for(std::int64_t tasks, F&& f) {
   auto call = [](void* context, std::int64_t first, std::int64_t last) {

@@ -1,0 +1,101 @@
+// How a launch is cut: chunks of about equal cost, costly ones first, every task once.
+#include "tilewright/vm/cpu/launch.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "tilewright/vm/cpu/cost.h"
+#include "tilewright/vm/cpu/level/matmul_testing.h"
+
+namespace tilewright::vm::cpu {
+namespace {
+
+constexpr BackendTraits kTraits{.threads = 2, .vector_floats = 16, .matmul_rows = 8, .flops_per_us = 100000};
+
+// A product of m rows in tasks of m_tile rows.
+std::vector<isa::Word> product(std::int64_t m, std::int64_t m_tile) {
+  isa::MatMulFields fields{};
+  fields.k = 64;
+  fields.m_tile = m_tile;
+  fields.n_tile = 64;
+  fields.k_block = 64;
+  return testing::encode(
+      fields, {m}, 64,
+      {{.buffer = 0, .strides = {256}}, {.buffer = 1, .strides = {256}}, {.buffer = 2, .strides = {256}}}, {});
+}
+
+void nothing(const isa::Inst&, const TaskContext&, std::int64_t) {}
+
+// Tasks of each chunk by instruction, in the order of the chunks.
+std::vector<std::map<const isa::Word*, std::int64_t>> chunks_of(const Launch& launch) {
+  std::vector<std::map<const isa::Word*, std::int64_t>> chunks;
+  for (std::int64_t chunk = 0; chunk < launch.chunks(); ++chunk) {
+    chunks.emplace_back();
+    launch.visit_chunks(chunk, chunk + 1,
+                        [&](const isa::Inst& inst, TaskHandler, std::int64_t first, std::int64_t last) {
+                          chunks.back()[inst.words()] += last - first;
+                        });
+  }
+  return chunks;
+}
+
+TEST(Launch, ASmallOneIsSplitOnlyForAThreadThatIsAwake) {
+  const auto words = product(32, 8);  // 32 * 64 * 64 * 2 / 100000 = 2.6 us
+  Launch launch;
+  launch.add(isa::Inst(words.data()), nothing);
+  EXPECT_FALSE(launch.split(2, false, kTraits));
+  EXPECT_FALSE(launch.split(1, true, kTraits));
+  EXPECT_TRUE(launch.split(2, true, kTraits));
+}
+
+TEST(Launch, OneTaskIsNotSplit) {
+  const auto words = product(4096, 4096);
+  Launch launch;
+  launch.add(isa::Inst(words.data()), nothing);
+  EXPECT_FALSE(launch.split(2, true, kTraits));
+}
+
+TEST(Launch, EachTaskIsInOneChunk) {
+  const auto small = product(64, 8), large = product(2048, 64);
+  Launch launch;
+  launch.add(isa::Inst(small.data()), nothing);
+  launch.add(isa::Inst(large.data()), nothing);
+  ASSERT_TRUE(launch.split(2, true, kTraits));
+  std::map<const isa::Word*, std::int64_t> tasks;
+  for (const auto& chunk : chunks_of(launch)) {
+    for (const auto& [words, count] : chunk) tasks[words] += count;
+  }
+  EXPECT_EQ(tasks[small.data()], 8);
+  EXPECT_EQ(tasks[large.data()], 32);
+}
+
+TEST(Launch, CostlyChunksComeFirstAndCheapTasksShareOne) {
+  const auto small = product(64, 8), large = product(2048, 64);
+  Launch launch;
+  launch.add(isa::Inst(small.data()), nothing);
+  launch.add(isa::Inst(large.data()), nothing);
+  ASSERT_TRUE(launch.split(2, true, kTraits));
+  const auto chunks = chunks_of(launch);
+  EXPECT_EQ(chunks.front().begin()->first, large.data());
+  EXPECT_EQ(chunks.front().begin()->second, 1);
+  EXPECT_EQ(chunks.back().begin()->first, small.data());
+  EXPECT_GE(chunks.back().begin()->second, 4);
+}
+
+TEST(Launch, ARangeOfChunksRunsAsOne) {
+  const auto small = product(64, 8), large = product(2048, 64);
+  Launch launch;
+  launch.add(isa::Inst(small.data()), nothing);
+  launch.add(isa::Inst(large.data()), nothing);
+  ASSERT_TRUE(launch.split(2, true, kTraits));
+  std::int64_t all = 0;
+  launch.visit_chunks(0, launch.chunks(), [&](const isa::Inst&, TaskHandler, std::int64_t first, std::int64_t last) {
+    all += last - first;
+  });
+  EXPECT_EQ(all, 40);
+}
+
+}  // namespace
+}  // namespace tilewright::vm::cpu
