@@ -24,6 +24,12 @@ std::uint16_t operand(const View& view, Emitter& out) {
                     byte_strides(view));
 }
 
+// Tasks of a whole head pack its keys and values once. They do where they keep all threads at work to the end.
+bool whole_heads_fill(std::int64_t heads, std::int64_t threads) {
+  const std::int64_t rounds = (heads + threads - 1) / threads;
+  return heads * 20 >= rounds * threads * 19 && heads >= 4 * threads;
+}
+
 }  // namespace
 
 Status emit_attention(const Kernel& kernel, Emitter& out) {
@@ -35,8 +41,9 @@ Status emit_attention(const Kernel& kernel, Emitter& out) {
   const std::int64_t keys = k.sizes[2], value_size = v.sizes[3];
   if (result.count() == 0) return {};
   std::int64_t query_tile = std::min(queries, kQueryTile);
-  const std::int64_t key_tile = std::max<std::int64_t>(keys <= kAllKeys ? keys : kKeyTile, 1);
   const std::int64_t threads = kernel.traits->threads;
+  if (whole_heads_fill(batch * heads, threads)) query_tile = queries;
+  const std::int64_t key_tile = std::max<std::int64_t>(keys <= kAllKeys ? keys : kKeyTile, 1);
   if (threads > 1 && batch * heads < threads * 2) {
     const std::int64_t cuts = (threads * 2 + batch * heads - 1) / (batch * heads);
     query_tile = std::clamp<std::int64_t>((queries + cuts - 1) / cuts, std::min<std::int64_t>(queries, 8), query_tile);

@@ -10,26 +10,11 @@ namespace {
 
 constexpr int kStep = kLanes<float>;
 
-void scale_scores(float* scores, std::int64_t count, float scale, const float* bias) {
-  for (std::int64_t i = 0; i < count; i += kStep) {
-    const PartMask<float> part(count - i < kStep ? static_cast<int>(count - i) : kStep);
-    const f32x add = bias == nullptr ? f32x{} : load_part<float>(bias + i, part);
-    store<float>(scores + i, multiply_add<float>(load<float>(scores + i), f32(scale), add));
-  }
-}
+constexpr float kInfinity = __builtin_inff();
 
-}  // namespace
-
-float softmax_step(float* scores, std::int64_t count, std::int64_t width, float scale, const float* bias,
-                   SoftmaxRow& row) {
-  constexpr float kInfinity = __builtin_inff();
-  if (bias != nullptr || !(scale > 0)) {
-    scale_scores(scores, count, scale, bias);
-    scale = 1;
-  }
-  // The last, partial vector is masked in registers: a wide load of what was stored in pieces waits for the stores.
-  const std::int64_t whole = count / kStep * kStep, padded = (count + kStep - 1) / kStep * kStep;
-  const FirstLanes last(count - whole);
+// The largest scores times the scale, which is positive.
+float largest_of(const float* scores, std::int64_t count, float scale) {
+  const std::int64_t whole = count / kStep * kStep;
   f32x best = f32(-kInfinity), other = best;
   std::int64_t i = 0;
   for (; i + 2 * kStep <= whole; i += 2 * kStep) {
@@ -37,14 +22,51 @@ float softmax_step(float* scores, std::int64_t count, std::int64_t width, float 
     other = max_or_second(load<float>(scores + i + kStep), other);
   }
   if (i < whole) best = max_or_second(load<float>(scores + i), best);
-  if (whole < count) other = max_or_second(last.load(scores + whole, f32(-kInfinity)), other);
-  const float block_largest = max_lanes(max_or_second(other, best)) * scale;
+  if (whole < count) other = max_or_second(FirstLanes(count - whole).load(scores + whole, f32(-kInfinity)), other);
+  return max_lanes(max_or_second(other, best)) * scale;
+}
+
+// Scales the scores and adds the bias, if there is one; the largest of the results.
+float scale_scores(float* scores, std::int64_t count, float scale, const float* bias) {
+  const std::int64_t whole = count / kStep * kStep;
+  const f32x factor = f32(scale);
+  f32x best = f32(-kInfinity);
+  for (std::int64_t i = 0; i < whole; i += kStep) {
+    const f32x score =
+        multiply_add<float>(load<float>(scores + i), factor, bias == nullptr ? f32x{} : load<float>(bias + i));
+    store<float>(scores + i, score);
+    best = max_or_second(score, best);
+  }
+  if (whole < count) {
+    const PartMask<float> part(static_cast<int>(count - whole));
+    const f32x add = bias == nullptr ? f32x{} : load_part<float>(bias + whole, part);
+    store<float>(scores + whole, multiply_add<float>(load<float>(scores + whole), factor, add));
+    best = max_or_second(FirstLanes(count - whole).load(scores + whole, f32(-kInfinity)), best);
+  }
+  return max_lanes(best);
+}
+
+}  // namespace
+
+float softmax_step(float* scores, std::int64_t count, std::int64_t width, float scale, const float* bias,
+                   SoftmaxRow& row) {
+  float block_largest;
+  if (bias != nullptr || !(scale > 0)) {
+    block_largest = scale_scores(scores, count, scale, bias);
+    scale = 1;
+  } else {
+    block_largest = largest_of(scores, count, scale);
+  }
+  // The last, partial vector is masked in registers: a wide load of what was stored in pieces waits for the stores.
+  const std::int64_t whole = count / kStep * kStep, padded = (count + kStep - 1) / kStep * kStep;
+  const FirstLanes last(count - whole);
   const float largest = block_largest > row.largest ? block_largest : row.largest;
   const float zero = largest == -kInfinity ? 0 : largest;  // nothing attended yet: the weights are e ** -inf = 0
   f32x sum{}, second{};
   const f32x factor = f32(scale), shift = f32(-zero);
   const auto weight = [&](f32x score) TW_LAMBDA { return exp_of_negative(multiply_add<float>(score, factor, shift)); };
-  for (i = 0; i + 2 * kStep <= whole; i += 2 * kStep) {
+  std::int64_t i = 0;
+  for (; i + 2 * kStep <= whole; i += 2 * kStep) {
     const f32x a = weight(load<float>(scores + i));
     const f32x b = weight(load<float>(scores + i + kStep));
     store<float>(scores + i, a);

@@ -111,6 +111,7 @@ void pack_transposed(T* to, std::int64_t panel, const char* from, std::int64_t n
 #pragma GCC unroll 16
       for (int i = 0; i < kSize; ++i) {
         const T* row = reinterpret_cast<const T*>(from + (n + i) * n_stride) + first;
+        __builtin_prefetch(from + (n + i + kSize) * n_stride + first * static_cast<std::int64_t>(sizeof(T)));
         rows[i] = n + i < columns ? load_part(row, part) : Vec<T>{};
       }
       transpose<T>(rows);
