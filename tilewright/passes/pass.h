@@ -35,6 +35,7 @@ struct Pass {
   std::string_view name;
   bool (*run)(Graph& graph, FuseReport& report);  // true if the graph changed
   std::string_view meaning;
+  bool whole = false;  // runs once, on the outermost graph, and sees to the regions itself
 };
 
 std::span<const Pass> pipeline();
@@ -75,6 +76,7 @@ bool split_reduces(Graph& graph);
 bool widen_products(Graph& graph);
 bool sink_reshapes(Graph& graph);
 bool sink_concats(Graph& graph);
+bool prepare_weights(Graph& graph);  // of the outermost graph
 bool fuse_areas(Graph& graph, FuseReport* report = nullptr);
 bool fuse_decided_areas(Graph& graph, FuseReport* report = nullptr);  // only what is one kernel for all sizes
 bool fuse_nothing(Graph& graph);                                      // each node alone

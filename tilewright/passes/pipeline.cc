@@ -37,6 +37,7 @@ constexpr Pass kPipeline[] = {
     {"sink_concats", plain<sink_concats>, "elementwise operations stand before a concat, on each piece"},
     {"common_subexpressions", plain<common_subexpressions>, "what several definitions compute is computed once"},
     {"remove_dead_nodes", plain<remove_dead_nodes>, "a node without effect whose results nobody reads is gone"},
+    {"prepare_weights", plain<prepare_weights>, "what depends on weights alone is computed once and kept", true},
     {"fuse_areas", reporting<fuse_areas>, "areas of nodes that one kernel can run are one fused node each"},
     {"fuse_decided_areas", reporting<fuse_decided_areas>, "the same without speculation, if fuse_areas was skipped"},
     {"fuse_nothing", plain<fuse_nothing>, "what is in no area yet is an area of its own"},
@@ -49,7 +50,7 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 // Regions first: what a pass leaves in them is final when the graph around them is walked.
 bool run_on_all(const Pass& pass, Graph& graph, FuseReport& report) {
   bool changed = false;
-  for (std::size_t i = 0; i < graph.order().size(); ++i) {
+  for (std::size_t i = 0; i < graph.order().size() && !pass.whole; ++i) {
     const NodeId id = graph.order()[i];
     if (graph.node(id).op == Op::kFused) continue;
     for (const auto& region : graph.node(id).regions) changed |= run_on_all(pass, *region, report);

@@ -215,6 +215,7 @@ Explanation explain_plan(const Plan& plan, const BoundSizes& sizes) {
   for (const PackPlan& pack : plan.packs) {
     out.packed_weights.push_back(fmt::format("{}: {}", graph.value(pack.root).name, graph.type(pack.value)));
   }
+  for (const PreparedPlan& prepared : plan.prepared) out.prepared.push_back(explain_plan(*prepared.plan, {}));
   return out;
 }
 
@@ -244,6 +245,10 @@ void print_explanation(const Explanation& given, const std::string& indent, std:
   for (const Explanation::HostStep& step : given.host_steps) {
     line("on the host: {} '{}': {}", step.kind, step.name, step.reason);
     for (const Explanation& region : step.regions) print_explanation(region, indent + "    ", out);
+  }
+  for (const Explanation& prepared : given.prepared) {
+    line("once, and when a weight has changed:");
+    print_explanation(prepared, indent + "    ", out);
   }
   if (!given.late_symbols.empty()) line("late symbols: {}", fmt::join(given.late_symbols, ", "));
   if (!given.packed_weights.empty()) line("packed weights: {}", fmt::join(given.packed_weights, ", "));

@@ -31,6 +31,7 @@ struct Explanation {
   std::vector<HostStep> fallbacks;           // operators that the runtime lacks
   std::vector<HostStep> host_steps;          // control flow, late sizes, checks
   std::vector<std::string> packed_weights;   // "w: f32[64, 64]"
+  std::vector<Explanation> prepared;         // what runs once, when a weight has changed
   std::vector<std::string> late_symbols;     // known only while a call runs
   std::vector<passes::FuseRefusal> refused;  // neighbours that stayed two kernels, and why
   // For given sizes: bytes that the operators read and write one by one, and that the kernels do; -1: not known.

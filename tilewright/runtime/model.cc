@@ -251,7 +251,8 @@ Status Model::save(const std::string& path) const {
 
 Result<OnnxExportReport> Model::export_onnx(const std::string& path, const OnnxExportOptions& options) const {
   if (variants_ != nullptr) {
-    return fail(ErrorKind::kUnsupported, "the structure of the model depends on {}, so that it is no one graph", question_);
+    return fail(ErrorKind::kUnsupported, "the structure of the model depends on {}, so that it is no one graph",
+                question_);
   }
   const std::unique_lock<std::mutex> alone = alone_if_stateful();
   return save_onnx(source(), named_weights(), metadata_, path, options);
@@ -315,9 +316,14 @@ void Model::release_packed(const Weights& weights) {
   const Plan& plan = session_->plan();
   for (const PackPlan& pack : plan.packs) {
     const auto at = std::find(plan.inputs.begin(), plan.inputs.end(), pack.root);
-    if (at == plan.inputs.end()) continue;  // a constant
-    const Tensor& tensor = weights.tensors[static_cast<std::size_t>(at - plan.inputs.begin())];
-    if (tensor.owner() == mapping_) release_pages(tensor);
+    const auto input = static_cast<std::size_t>(at - plan.inputs.begin());
+    if (input >= weights.tensors.size()) continue;  // a constant, or prepared
+    if (weights.tensors[input].owner() == mapping_) release_pages(weights.tensors[input]);
+  }
+  for (const PreparedPlan& prepared : plan.prepared) {
+    for (const std::size_t input : prepared.inputs) {
+      if (weights.tensors[input].owner() == mapping_) release_pages(weights.tensors[input]);
+    }
   }
 }
 

@@ -6,10 +6,13 @@
 #include "tilewright/compiler/kernels.h"
 #include "tilewright/graph/bound_symbols.h"
 #include "tilewright/passes/pass.h"
+#include "tilewright/passes/pattern.h"
 #include "tilewright/runtime/concat_parts.h"
 #include "tilewright/runtime/late_sizes.h"
 #include "tilewright/runtime/launches.h"
 #include "tilewright/runtime/plan_in_place.h"
+#include "tilewright/runtime/plan_storage.h"
+#include "tilewright/runtime/prepared.h"
 #include "tilewright/runtime/stack_steps.h"
 #include "tilewright/runtime/unread_positions.h"
 
@@ -50,6 +53,7 @@ class PlanBuilder {
     TW_TRY(check_ranks());
     add_values();
     add_inputs();
+    TW_TRY(add_prepared());
     TW_TRY(add_steps());
     for (NodeId id : graph_->order()) {
       if (graph_->node(id).op == Op::kAssign) TW_TRY(add_step(id));
@@ -61,10 +65,10 @@ class PlanBuilder {
     drop_unread_positions(*plan_, *graph_);
     order_views(*plan_);
     find_in_place(*plan_, options_);
-    find_storage_orders();
+    find_storage_orders(*plan_);
     TW_TRY(find_late_slots());
     cut_segments();
-    find_releases();
+    find_releases(*plan_);
     find_concat_parts(*plan_);
     if (options_.stack) find_launches(*plan_);
     return std::move(plan_);
@@ -107,16 +111,42 @@ class PlanBuilder {
 
   std::uint32_t new_buffer() { return plan_->num_buffers++; }
 
+  // The number of its buffer is its place in the inputs + 1.
+  void add_input(ValueId id) {
+    use(id);
+    plan_->inputs.push_back(id);
+    plan_->values[id].origin = Origin::kInput;
+    plan_->values[id].buffer = new_buffer();
+  }
+
   void add_inputs() {
     plan_->inputs = graph_->inputs();
     plan_->num_graph_inputs = plan_->inputs.size();
     for (const Graph::Capture& capture : graph_->captures()) plan_->inputs.push_back(capture.inner);
-    for (ValueId id : plan_->inputs) {
-      use(id);
-      plan_->values[id].origin = Origin::kInput;
-      plan_->values[id].buffer = new_buffer();
-    }
+    std::vector<ValueId> inputs;
+    std::swap(inputs, plan_->inputs);
+    for (ValueId id : inputs) add_input(id);
     for (Dim symbol : graph_->scalar_inputs()) plan_->scalar_slots.push_back(plan_->dims.add(symbol));
+  }
+
+  // Calls that read weights alone, of the outermost graph.
+  Status add_prepared() {
+    if (options_.source == nullptr) return {};
+    for (const NodeId id : graph_->order()) {
+      if (!is_prepared(*graph_, graph_->node(id))) continue;
+      const Node& node = graph_->node(id);
+      PreparedPlan prepared{.first_result = plan_->inputs.size()};
+      for (const ValueId input : node.inputs) {
+        const auto at = std::find(graph_->inputs().begin(), graph_->inputs().end(), input);
+        prepared.inputs.push_back(static_cast<std::size_t>(at - graph_->inputs().begin()));
+      }
+      TW_ASSIGN(prepared.plan,
+                build_plan(node.regions[0]->clone(), {.panel = options_.panel, .stack = options_.stack}));
+      for (const ValueId id : node.outputs) add_input(id);
+      prepared_.insert(prepared_.end(), node.outputs.begin(), node.outputs.end());
+      plan_->prepared.push_back(std::move(prepared));
+    }
+    return {};
   }
 
   PlanAttr plan_attr(const Attrs::Entry& entry) {
@@ -135,6 +165,7 @@ class PlanBuilder {
 
   Status add_step(NodeId id, bool is_part = false) {
     const Node& node = graph_->node(id);
+    if (node.op == Op::kCall && !node.outputs.empty() && is_weight(node.outputs[0])) return {};  // it is prepared
     for (ValueId value : node.inputs) use(value);
     for (ValueId value : node.outputs) use(value);
     Step step{.kind = StepKind::kKernel, .op = node.op, .inputs = node.inputs, .outputs = node.outputs};
@@ -226,13 +257,29 @@ class PlanBuilder {
   bool views_always_fit(ValueId value) const {
     while (value != plan_->values[value].root) {
       const Node& node = graph_->node(graph_->value(value).producer);
-      if (node.op != Op::kTranspose && node.op != Op::kExpand) return false;
+      if (!always_fits(node)) return false;
       value = node.inputs[0];
     }
     return true;
   }
 
+  bool always_fits(const Node& node) const {
+    switch (node.op) {
+      case Op::kTranspose:
+      case Op::kExpand:
+        return true;
+      case Op::kSlice:
+        return std::ranges::all_of(node.attrs.dims("start"), [](Dim start) { return start.constant().has_value(); });
+      case Op::kReshape:
+        return passes::same_but_for_units(graph_->type(node.inputs[0]).shape, graph_->type(node.outputs[0]).shape,
+                                          graph_->facts);
+      default:
+        return false;
+    }
+  }
+
   bool is_weight(ValueId id) const {
+    if (std::binary_search(prepared_.begin(), prepared_.end(), id)) return true;
     for (std::size_t i = 0; i < graph_->inputs().size(); ++i) {
       if (graph_->inputs()[i] == id) return graph_->role(i) == InputRole::kWeight;
     }
@@ -366,23 +413,6 @@ class PlanBuilder {
     }
   }
 
-  // A computed value that only one transpose reads is stored in the order of the transposed one, if its last axis
-  // stays.
-  void find_storage_orders() {
-    const auto users = graph_->users();
-    for (NodeId id : graph_->order()) {
-      const Node& node = graph_->node(id);
-      if (node.op != Op::kTranspose) continue;
-      const ValueId value = node.inputs[0];
-      const Ints& perm = node.attrs.ints("perm");
-      const bool is_output =
-          std::find(graph_->outputs().begin(), graph_->outputs().end(), value) != graph_->outputs().end();
-      if (plan_->values[value].origin != Origin::kComputed || users[value].size() != 1 || is_output) continue;
-      if (perm.empty() || perm.back() + 1 != static_cast<std::int64_t>(perm.size())) continue;
-      plan_->values[value].order.assign(perm.begin(), perm.end());
-    }
-  }
-
   void cut_segments() {
     std::size_t begin = 0;
     for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
@@ -420,44 +450,6 @@ class PlanBuilder {
     return SIZE_MAX;
   }
 
-  // What may lie in the arena: computed values, and the copies that reshapes make. A copy lives as long as its own
-  // readers.
-  bool may_be_stored(ValueId value) const {
-    const PlanValue& info = plan_->values[value];
-    if (info.origin == Origin::kComputed) return true;
-    return info.origin == Origin::kView && graph_->node(graph_->value(value).producer).op == Op::kReshape;
-  }
-
-  // Calls f for the storage that `value` may be part of: itself, what it is a view of, and so on to its root.
-  template <typename F>
-  void for_each_storage(ValueId value, F&& f) const {
-    while (true) {
-      if (may_be_stored(value)) f(value);
-      if (plan_->values[value].root == value) return;
-      value = graph_->node(graph_->value(value).producer).inputs[0];
-    }
-  }
-
-  void find_releases() {
-    std::vector<std::size_t> last(plan_->values.size(), SIZE_MAX);
-    const auto touch = [&](ValueId value, std::size_t step) {
-      for_each_storage(value, [&](ValueId storage) { last[storage] = step; });
-    };
-    for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
-      for (ValueId value : plan_->steps[i].inputs) touch(value, i);
-      for (ValueId value : plan_->steps[i].outputs) touch(value, i);
-      for (const auto& captures : plan_->steps[i].captures) {
-        for (ValueId value : captures) touch(value, i);
-      }
-    }
-    for (const PlanOutput& output : plan_->outputs) {
-      for_each_storage(output.value, [&](ValueId storage) { last[storage] = SIZE_MAX; });
-    }
-    for (ValueId id = 0; id < plan_->values.size(); ++id) {
-      if (last[id] != SIZE_MAX) plan_->steps[last[id]].released.push_back(id);
-    }
-  }
-
   Status find_late_slots() {
     for (Slot slot : plan_->dims.symbol_slots()) plan_->symbol_slots.push_back(slot);
     std::vector<Dim> bound(graph_->scalar_inputs());
@@ -489,6 +481,7 @@ class PlanBuilder {
   const PlanOptions& options_;
   std::unique_ptr<Plan> plan_;
   Graph* graph_ = nullptr;
+  std::vector<ValueId> prepared_;  // sorted
 };
 
 }  // namespace

@@ -112,6 +112,13 @@ struct PackPlan {
   compiler::PackForm form = compiler::PackForm::kMatrix;
 };
 
+// A `call` that reads weights and constants alone: its results are inputs of the plan like weights (prepared.h).
+struct PreparedPlan {
+  std::unique_ptr<Plan> plan;
+  std::vector<std::size_t> inputs;  // of the graph, in the order of the plan's inputs
+  std::size_t first_result;         // in Plan::inputs
+};
+
 struct PlanOutput {
   ValueId value;
   std::vector<Slot> strides;  // in elements; empty: row-major
@@ -140,8 +147,9 @@ struct Plan {
   std::vector<Segment> segments;
   std::vector<compiler::Area> areas;
   std::vector<PackPlan> packs;
+  std::vector<PreparedPlan> prepared;
   std::vector<Speculation> speculations;
-  std::vector<ValueId> inputs;  // graph inputs, then captures
+  std::vector<ValueId> inputs;  // graph inputs, then captures, then what is prepared
   std::size_t num_graph_inputs = 0;
   std::vector<PlanOutput> outputs;
   std::vector<std::pair<std::uint32_t, Tensor>> constants;  // buffer, value

@@ -34,6 +34,12 @@ class PlanPrinter {
   void print_plan(const Plan& plan) {
     for (const ValueId id : plan.inputs)
       line(fmt::format("input {} in buffer {}", value_text(plan, id), plan.values[id].buffer));
+    for (const PreparedPlan& prepared : plan.prepared) {
+      line("prepared of weights");
+      indent_ += 2;
+      print_plan(*prepared.plan);
+      indent_ -= 2;
+    }
     for (const PackPlan& pack : plan.packs) {
       line(fmt::format("packed {} of {} in buffer {}", value_text(plan, pack.value), plan.graph->value(pack.root).name,
                        pack.buffer));

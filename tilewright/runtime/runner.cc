@@ -129,6 +129,9 @@ Runner::Runner(const Plan& plan, vm::Machine& machine, const RunnerOptions& opti
       }
     }
   }
+  for (const PreparedPlan& prepared : plan.prepared) {
+    prepared_.push_back(std::make_unique<Prepared>(prepared, machine, options));
+  }
   regions_.resize(plan.steps.size());
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
     for (const auto& region : plan.steps[step].regions) {
@@ -154,6 +157,7 @@ std::unique_ptr<Runner::Context> Runner::take_context() {
 void Runner::return_context(std::unique_ptr<Context> context) {
   context->release_tensors();
   context->release_large();
+  context->prepared.clear();
   for (auto& pack : context->packs) pack.reset();  // or a replaced weight would live as long as the context
   context->end_call();
   const std::lock_guard lock(mutex_);
@@ -173,9 +177,29 @@ Status Runner::run(std::span<const TensorArg> inputs, std::span<const DimValue> 
                    HostCalls* host, const Outer* outer) {
   std::unique_ptr<Context> context = take_context();
   if (context->arena.base() == nullptr) return fail(ErrorKind::kOutOfMemory, "no address space for an arena");
-  Status status = Call(*this, *context, sink, host).run(inputs, scalars, outer);
+  Status status = add_prepared(inputs, *context);
+  if (status.ok()) {
+    if (!prepared_.empty()) inputs = context->inputs;
+    status = Call(*this, *context, sink, host).run(inputs, scalars, outer);
+  }
   return_context(std::move(context));
   return status;
+}
+
+// The inputs of a call, and behind them what is prepared of its weights.
+Status Runner::add_prepared(std::span<const TensorArg> inputs, Context& context) {
+  if (prepared_.empty()) return {};
+  const std::size_t wanted = plan_.prepared[0].first_result;
+  if (inputs.size() != wanted) {
+    return fail(ErrorKind::kInvalidArgument, "the model takes {} inputs, {} given", wanted, inputs.size());
+  }
+  context.inputs.assign(inputs.begin(), inputs.end());
+  for (const auto& prepared : prepared_) {
+    TW_ASSIGN(auto values, prepared->values(inputs));
+    context.inputs.insert(context.inputs.end(), values->arguments.begin(), values->arguments.end());
+    context.prepared.push_back(std::move(values));
+  }
+  return {};
 }
 
 Status Runner::Call::run(std::span<const TensorArg> inputs, std::span<const DimValue> scalars, const Outer* outer) {

@@ -8,6 +8,7 @@
 #include "tilewright/runtime/arena.h"
 #include "tilewright/runtime/arguments.h"
 #include "tilewright/runtime/plan.h"
+#include "tilewright/runtime/prepared.h"
 #include "tilewright/runtime/program_cache.h"
 #include "tilewright/runtime/weights.h"
 
@@ -41,6 +42,8 @@ class Runner {
   std::unique_ptr<Context> take_context();
   void return_context(std::unique_ptr<Context> context);
 
+  Status add_prepared(std::span<const TensorArg> inputs, Context& context);
+
   const Plan& plan_;
   vm::Machine& machine_;
   const bool is_region_;
@@ -49,6 +52,7 @@ class Runner {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Context>> idle_;
   std::vector<std::vector<std::unique_ptr<Runner>>> regions_;  // by step
+  std::vector<std::unique_ptr<Prepared>> prepared_;
   // Which input axes bind a symbol, and which are checked.
   struct Axis {
     std::uint32_t input;

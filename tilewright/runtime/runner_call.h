@@ -41,6 +41,8 @@ struct Runner::Context {
   std::vector<TensorArg> arguments, results;  // of the branch that runs
   bool has_tensors = false;                   // some of `dynamic` are set
   std::vector<std::shared_ptr<const PackedWeight>> packs;
+  std::vector<TensorArg> inputs;  // of the call, with what is prepared
+  std::vector<std::shared_ptr<const PreparedValues>> prepared;
 };
 
 class Runner::Call {

@@ -18,7 +18,9 @@ class NoMemory final : public OutputSink {
 Result<std::vector<isa::Program>> Runner::encode(std::span<const TensorArg> inputs, std::span<const DimValue> scalars) {
   std::unique_ptr<Context> context = take_context();
   NoMemory sink;
-  auto programs = Call(*this, *context, sink, nullptr).encode(inputs, scalars);
+  std::vector<TensorArg> all(inputs.begin(), inputs.end());
+  for (const PreparedPlan& prepared : plan_.prepared) add_arguments(*prepared.plan, all);
+  auto programs = Call(*this, *context, sink, nullptr).encode(all, scalars);
   return_context(std::move(context));
   return programs;
 }
