@@ -86,3 +86,64 @@ def test_a_call_after_a_wrong_one_is_right():
 def test_a_declared_result_that_is_wrong_is_lenient_in_a_session():
     session = load("g (float[B, 4] x) => (float[B, 9] y) { y = Relu(x) }")
     assert session.run(None, {"x": zeros(2, 4)})[0].shape == (2, 4)
+
+
+def test_the_pads_of_torch_are_known_when_the_model_is_loaded():
+    """torch exports pads as arithmetic: zeros behind them, in pairs from the last axis, turned around."""
+    model = onnx.parser.parse_model(
+        HEAD
+        + """g (float[B, C, N] x) => (float[B, C, M] y) {
+            last = Constant<value_ints = [2, 3]>()
+            rest = Constant<value_ints = [4]>()
+            zeros = ConstantOfShape<value: tensor = int64[1] {0}>(rest)
+            all = Concat<axis = 0>(last, zeros)
+            two = Constant<value_ints = [-1, 2]>()
+            pairs = Reshape(all, two)
+            zero = Constant<value_ints = [0]>()
+            minus = Constant<value_ints = [-1]>()
+            lowest = Constant<value_ints = [-9223372036854775807]>()
+            turned = Slice(pairs, minus, lowest, zero, minus)
+            ends = Transpose<perm = [1, 0]>(turned)
+            flat = Reshape(ends, minus)
+            pads = Cast<to = 7>(flat)
+            y = Pad<mode = "reflect">(x, pads)
+        }"""
+    )
+    session = tilewright.load(model)
+    assert "read scalar" not in str(tilewright.explain(session))
+    x = np.random.default_rng(1).standard_normal((2, 3, 6), np.float32)
+    np.testing.assert_array_equal(session.run(None, {"x": x})[0], np.pad(x, ((0, 0), (0, 0), (2, 3)), "reflect"))
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "axes", "steps"),
+    [
+        ([0], [2], [1], [1]),
+        ([1, 0], [3, 3], [0, 1], [1, 2]),
+        ([-1], [-99], [-1], [-2]),
+        ([5], [9], [0], [1]),
+        ([0], [9223372036854775807], [1], [9223372036854775807]),
+    ],
+)
+def test_slices_of_known_numbers(starts, ends, axes, steps):
+    parts = ", ".join(
+        f"{name} = Constant<value_ints = {values}>()"
+        for name, values in (("a", starts), ("b", ends), ("c", axes), ("d", steps))
+    ).replace("), ", ")\n")
+    model = onnx.parser.parse_model(
+        HEAD
+        + f"""g (float[B] x) => (int64[M, N] y, float[B] z) {{
+            n = Constant<value: tensor = int64[3, 4] {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}>()
+            {parts}
+            s = Slice(n, a, b, c, d)
+            y = Transpose(s)
+            z = Neg(x)
+        }}"""
+    )
+    wanted = np.arange(12).reshape(3, 4)
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        index = [slice(None)] * 2
+        index[axis] = slice(start, end if end != -99 else None, step)
+        wanted = wanted[tuple(index)]
+    got = tilewright.load(model).run(None, {"x": np.zeros(2, np.float32)})[0]
+    np.testing.assert_array_equal(got, wanted.T)

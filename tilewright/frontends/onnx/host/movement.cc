@@ -65,6 +65,37 @@ std::optional<std::vector<std::int64_t>> reshaped_sizes(const HostCall& call) {
   return out;
 }
 
+// Every position of each axis.
+std::vector<Ints> all_positions(const std::vector<std::int64_t>& sizes) {
+  std::vector<Ints> out;
+  for (const std::int64_t size : sizes) {
+    Ints& positions = out.emplace_back();
+    for (std::int64_t i = 0; i < size; ++i) positions.push_back(i);
+  }
+  return out;
+}
+
+// The elements at the given positions of each axis, in row-major order. There is at least one.
+HostTensor picked(const HostTensor& x, const std::vector<Ints>& positions) {
+  HostTensor out{x.dtype, {}, x.elements};
+  std::int64_t inner = static_cast<std::int64_t>(x.elements.size());
+  for (std::size_t axis = 0; axis < positions.size(); ++axis) {
+    const std::int64_t size = x.sizes[axis];
+    inner /= size;
+    Dims kept;
+    const std::int64_t outer = static_cast<std::int64_t>(out.elements.size()) / (size * inner);
+    for (std::int64_t o = 0; o < outer; ++o) {
+      for (const std::int64_t position : positions[axis]) {
+        const auto from = out.elements.begin() + (o * size + position) * inner;
+        kept.insert(kept.end(), from, from + inner);
+      }
+    }
+    out.elements = std::move(kept);
+    out.sizes.push_back(static_cast<std::int64_t>(positions[axis].size()));
+  }
+  return out;
+}
+
 }  // namespace
 
 HostResult host_reshape(const HostCall& call) {
@@ -99,23 +130,56 @@ HostResult host_concat(const HostCall& call) {
 HostResult host_slice(const HostCall& call) {
   const std::optional<Ints> starts = argument(call, "starts", 1);
   const std::optional<Ints> ends = argument(call, "ends", 2);
-  const Ints steps = numbers(call, 4).value_or(Ints{1});
-  if (!starts || !ends || call[0].sizes.size() != 1 || starts->size() != 1 || ends->size() != 1 || steps.size() != 1) {
+  if (!starts || !ends || (call.has(3) && !numbers(call, 3)) || (call.has(4) && !numbers(call, 4)))
     return not_on_host();
+  if (call[0].elements.empty()) return not_on_host();  // its other sizes may be anything
+  const Ints steps = numbers(call, 4).value_or(Ints(starts->size(), 1));
+  const auto rank = static_cast<std::int64_t>(call[0].sizes.size());
+  const std::optional<Ints> axes = argument(call, "axes", 3);
+  if (ends->size() != starts->size() || steps.size() != starts->size()) return not_on_host();
+  if (axes ? axes->size() != starts->size() : starts->size() > call[0].sizes.size()) return not_on_host();
+  std::vector<Ints> picks = all_positions(call[0].sizes);
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::int64_t given = axes ? (*axes)[i] : static_cast<std::int64_t>(i);
+    const std::int64_t axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank || steps[i] == 0) return not_on_host();
+    const std::int64_t size = call[0].sizes[static_cast<std::size_t>(axis)], step = steps[i];
+    const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+    const auto clamped = [&](std::int64_t at) { return std::clamp(at < 0 ? at + size : at, low, high); };
+    const std::int64_t start = clamped((*starts)[i]), stop = clamped((*ends)[i]);
+    Ints& pick = picks[static_cast<std::size_t>(axis)];
+    pick.clear();
+    for (std::int64_t at = start; step > 0 ? at < stop : at > stop; at += step) {
+      pick.push_back(at);
+      if (step > size || step < -size) break;  // the next may be beyond 64 bits
+    }
   }
-  if ((call.has(4) && !numbers(call, 4)) || steps[0] == 0) return not_on_host();
-  const std::int64_t size = call[0].sizes[0];
-  const std::int64_t step = steps[0];
-  const auto clamped = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
-    return std::clamp(at < 0 ? at + size : at, low, high);
-  };
-  const std::int64_t start = step > 0 ? clamped((*starts)[0], 0, size) : clamped((*starts)[0], -1, size - 1);
-  const std::int64_t stop = step > 0 ? clamped((*ends)[0], 0, size) : clamped((*ends)[0], -1, size - 1);
-  HostTensor out{call[0].dtype, {0}, {}};
-  for (std::int64_t at = start; step > 0 ? at < stop : at > stop; at += step) {
-    out.elements.push_back(call[0].elements[static_cast<std::size_t>(at)]);
+  return std::optional(picked(call[0], picks));
+}
+
+HostResult host_transpose(const HostCall& call) {
+  const HostTensor& x = call[0];
+  const std::size_t rank = x.sizes.size();
+  Ints perm = call.node.integers_of("perm").value_or(Ints{});
+  if (perm.empty()) {
+    for (std::size_t axis = rank; axis-- > 0;) perm.push_back(static_cast<std::int64_t>(axis));
   }
-  out.sizes[0] = static_cast<std::int64_t>(out.elements.size());
+  Ints sorted = perm;
+  std::ranges::sort(sorted);
+  for (std::size_t axis = 0; axis < sorted.size(); ++axis) {
+    if (sorted.size() != rank || sorted[axis] != static_cast<std::int64_t>(axis)) return not_on_host();
+  }
+  if (x.elements.empty()) return not_on_host();
+  const std::vector<std::int64_t> strides = contiguous_strides(x.sizes);
+  HostTensor out{x.dtype, std::vector<std::int64_t>(rank), {}};
+  for (std::size_t axis = 0; axis < rank; ++axis) out.sizes[axis] = x.sizes[static_cast<std::size_t>(perm[axis])];
+  std::vector<std::int64_t> index(rank, 0);
+  for (std::size_t i = 0; i < x.elements.size(); ++i) {
+    std::int64_t from = 0;
+    for (std::size_t axis = 0; axis < rank; ++axis) from += index[axis] * strides[static_cast<std::size_t>(perm[axis])];
+    out.elements.push_back(x.elements[static_cast<std::size_t>(from)]);
+    for (std::size_t axis = rank; axis-- > 0 && ++index[axis] == out.sizes[axis];) index[axis] = 0;
+  }
   return std::optional(std::move(out));
 }
 
