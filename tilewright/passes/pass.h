@@ -72,6 +72,8 @@ bool common_subexpressions(Graph& graph);
 bool recognise_composites(Graph& graph);
 bool recognise_attention(Graph& graph);
 bool inline_composites(Graph& graph);
+bool quantized_products(Graph& graph);
+bool simple_powers(Graph& graph);
 bool split_reduces(Graph& graph);
 bool widen_products(Graph& graph);
 bool sink_reshapes(Graph& graph);

@@ -1,0 +1,162 @@
+// Products of dequantised bytes are products of bytes, and a number that is quantised and dequantised at once stays a
+// float:
+//   matmul(dequantize(a, s, z), dequantize(b, t, w))  ->  mul(cast(integer_matmul(a, b, z, w)), s * t)     conv too
+//   dequantize(quantize(x, s, z), s, z)               ->  mul(clamp(round(div(x, s)), low - z, high - z), s)
+// Sums of bytes are exact in i32, so the first is nearer to the exact result than what it replaces: they differ by the
+// rounding of float sums. The second gives the same floats. Of f32 with one scale; of b one for each column.
+#include <limits>
+
+#include "tilewright/passes/pass.h"
+#include "tilewright/passes/pattern.h"
+#include "tilewright/passes/replacements.h"
+
+namespace tilewright::passes {
+namespace {
+
+constexpr std::int64_t kMostTerms = std::numeric_limits<std::int32_t>::max() / (255 * 255);
+constexpr std::int64_t kMostTaps = 64;       // of a convolution that is a product (graph/composites/quantised.cc)
+constexpr std::int64_t kFewestChannels = 4;  // of a group: four bytes are one step of a product
+
+bool is_one_element(const Graph& graph, ValueId value) {
+  const Shape& shape = graph.type(value).shape;
+  return shape.empty() || (shape.size() == 1 && shape[0].constant() == 1);
+}
+
+struct Bytes {
+  ValueId value, scale;
+  std::optional<ValueId> zero;  // none: 0
+  bool one_scale;
+};
+
+// What a dequantize_linear of bytes reads: one scale, or one for each position of `axis`.
+std::optional<Bytes> bytes_behind(const Graph& graph, ValueId value, std::size_t axis) {
+  const Node* node = made_by(graph, value, Op::kDequantizeLinear);
+  if (node == nullptr || graph.type(value).dtype != DType::kF32 || node->attrs.integer("block") != 0) return {};
+  const DType dtype = graph.type(node->inputs[0]).dtype;
+  if (dtype != DType::kI8 && dtype != DType::kU8) return {};
+  Bytes out{node->inputs[0], node->inputs[1], {}, is_one_element(graph, node->inputs[1])};
+  if (!out.one_scale && node->attrs.integer("axis") != static_cast<std::int64_t>(axis)) return {};
+  if (node->inputs.size() > 2 && known_number(graph, node->inputs[2]) != 0.0) {
+    out.zero = node->inputs[2];
+    if (is_one_element(graph, *out.zero) != out.one_scale) return {};
+  }
+  return out;
+}
+
+class QuantizedProducts {
+ public:
+  explicit QuantizedProducts(Graph& graph) : graph_(graph), uses_(graph.num_values(), 0) {
+    for (NodeId id : graph.order()) {
+      for (ValueId input : graph.node(id).inputs) ++uses_[input];
+      for (const auto& region : graph.node(id).regions) {
+        for (const Graph::Capture& capture : region->captures()) ++uses_[capture.outer];
+      }
+    }
+    for (ValueId output : graph.outputs()) ++uses_[output];
+  }
+
+  std::optional<ValueId> rewrite(Builder& b, NodeId id) {
+    switch (graph_.node(id).op) {
+      case Op::kMatMul:
+        return matmul(b, id);
+      case Op::kConv:
+        return conv(b, id);
+      case Op::kDequantizeLinear:
+        return round_trip(b, id);
+      default:
+        return std::nullopt;
+    }
+  }
+
+ private:
+  std::optional<ValueId> matmul(Builder& b, NodeId id) {
+    const std::vector<ValueId> inputs = graph_.node(id).inputs;
+    const Shape& right = graph_.type(inputs[1]).shape;
+    const auto x = bytes_behind(graph_, inputs[0], 0), w = bytes_behind(graph_, inputs[1], right.size() - 1);
+    if (!x || !w || !x->one_scale || !has_few_terms(right[right.size() - 2])) return std::nullopt;
+    std::vector<ValueId> operands{x->value, w->value};
+    if (x->zero || w->zero) operands.push_back(zero_of(b, *x));
+    if (w->zero) operands.push_back(w->one_scale ? zero_of(b, *w) : *w->zero);
+    const ValueId scale = b.must(Op::kMul, {scalar(b, x->scale), w->one_scale ? scalar(b, w->scale) : w->scale});
+    return scaled(b, b.must(Op::kIntegerMatMul, operands), scale);
+  }
+
+  std::optional<ValueId> conv(Builder& b, NodeId id) {
+    const std::vector<ValueId> inputs = graph_.node(id).inputs;
+    const auto x = bytes_behind(graph_, inputs[0], 0), w = bytes_behind(graph_, inputs[1], 0);
+    const Shape window = graph_.type(inputs[1]).shape;
+    if (!x || !w || !x->one_scale || !is_product_of_bytes(window)) return std::nullopt;
+    std::vector<ValueId> operands{x->value, w->value};
+    if (x->zero || w->zero) operands.push_back(zero_of(b, *x));
+    if (w->zero) operands.push_back(w->one_scale ? zero_of(b, *w) : *w->zero);
+    const ValueId sums = b.must(Op::kIntegerConv, operands, graph_.node(id).attrs);
+    Shape column(window.size() - 1, Dim(1));
+    column[0] = window[0];
+    ValueId scale = scalar(b, x->scale);
+    scale = b.must(Op::kMul, {scale, w->one_scale ? scalar(b, w->scale) : reshaped(b, w->scale, column)});
+    const ValueId result = scaled(b, sums, scale);
+    return inputs.size() < 3 ? result : b.must(Op::kAdd, {result, reshaped(b, inputs[2], column)});
+  }
+
+  std::optional<ValueId> round_trip(Builder& b, NodeId id) {
+    const Node& node = graph_.node(id);
+    const Node* from = made_by(graph_, node.inputs[0], Op::kQuantizeLinear);
+    if (from == nullptr || uses_[node.inputs[0]] != 1 || graph_.type(node.outputs[0]).dtype != DType::kF32) return {};
+    if (graph_.type(from->inputs[0]).dtype != DType::kF32 || from->attrs.integer("block") != 0) return std::nullopt;
+    const std::vector<ValueId> parameters(node.inputs.begin() + 1, node.inputs.end());
+    if (!std::equal(parameters.begin(), parameters.end(), from->inputs.begin() + 1, from->inputs.end())) return {};
+    if (!is_one_element(graph_, parameters[0])) return std::nullopt;
+    const auto zero = parameters.size() > 1 ? known_number(graph_, parameters[1]) : std::optional(0.0);
+    if (!zero || (parameters.size() > 1 && !is_one_element(graph_, parameters[1]))) return std::nullopt;
+    auto [low, high] = limits_of(*from);
+    const ValueId scale = scalar(b, parameters[0]);
+    const ValueId steps = b.must(Op::kRound, {b.must(Op::kDiv, {from->inputs[0], scale})});
+    const auto number = [&](double value) { return b.scalar(DType::kF32, Dim::real(value)); };
+    const ValueId above = b.must(Op::kMax, {steps, number(low - *zero)});
+    return b.must(Op::kMul, {b.must(Op::kMin, {above, number(high - *zero)}), scale});
+  }
+
+  static std::pair<double, double> limits_of(const Node& quantize) {
+    const auto low = static_cast<double>(quantize.attrs.integer("low"));
+    const auto high = static_cast<double>(quantize.attrs.integer("high"));
+    if (low != 0 || high != 0) return {low, high};
+    const DType dtype = quantize.attrs.dtype("dtype");
+    const double values = byte_size(dtype) == 1 ? 256 : 65536;
+    const bool is_unsigned = kind(dtype) == 'u';
+    return is_unsigned ? std::pair(0.0, values - 1) : std::pair(-values / 2, values / 2 - 1);
+  }
+
+  static bool has_few_terms(Dim terms) { return terms.constant().value_or(kMostTerms + 1) <= kMostTerms; }
+
+  static bool is_product_of_bytes(const Shape& window) {
+    Dim taps(1);
+    for (std::size_t i = 2; i < window.size(); ++i) taps = taps * window[i];
+    if (taps.constant().value_or(kMostTaps + 1) > kMostTaps || !has_few_terms(taps * window[1])) return false;
+    return *window[1].constant() >= kFewestChannels;
+  }
+
+  ValueId reshaped(Builder& b, ValueId value, Shape shape) {
+    return b.must(Op::kReshape, {value}, {{"shape", std::move(shape)}});
+  }
+  ValueId scalar(Builder& b, ValueId value) {
+    return graph_.type(value).shape.empty() ? value : reshaped(b, value, {});
+  }
+  ValueId zero_of(Builder& b, const Bytes& bytes) {
+    return bytes.zero ? scalar(b, *bytes.zero) : b.scalar(graph_.type(bytes.value).dtype, 0);
+  }
+  ValueId scaled(Builder& b, ValueId sums, ValueId scale) {
+    return b.must(Op::kMul, {b.must(Op::kCast, {sums}, {{"dtype", DType::kF32}}), scale});
+  }
+
+  Graph& graph_;
+  std::vector<std::uint32_t> uses_;  // by value, before the pass
+};
+
+}  // namespace
+
+bool quantized_products(Graph& graph) {
+  QuantizedProducts products(graph);
+  return rewrite_nodes(graph, [&](Builder& builder, NodeId id) { return products.rewrite(builder, id); });
+}
+
+}  // namespace tilewright::passes
