@@ -1,8 +1,9 @@
 // Jobs live in a fixed table of slots that is never freed, so a worker may look at a slot whose job has ended. A claim
-// word packs [generation:40 | next chunk:24]; a worker claims by compare-and-swap, which succeeds only while the job
-// that it saw is the current one; then the job stays until that chunk is done. Who publishes a job has its first chunk.
-// A phase of a sequence is published like a job, in the same slot, by the thread that ended the phase before; only that
-// thread touches the slot's description meanwhile.
+// word packs [generation:28 | chunks claimed from the back:18 | from the front:18]; a claim is a compare-and-swap,
+// which succeeds only while the job that the thread saw is the current one; then the job stays until that chunk is
+// done. Half of the threads claim from the back, so from call to call a thread meets much the same chunks: what they
+// read is in its cache. Who publishes a job has its first chunk. A phase of a sequence is published like a job, in the
+// same slot, by the thread that ended the phase before; only that thread touches the slot's description meanwhile.
 #include "tilewright/vm/cpu/pool.h"
 
 #include <linux/futex.h>
@@ -23,10 +24,32 @@ namespace {
 
 constexpr int kSlots = 32;
 constexpr int kMaxThreads = 256;
-constexpr std::uint64_t kChunkBits = 24;
-constexpr std::uint64_t kClosed = (std::uint64_t{1} << kChunkBits) - 1;  // a chunk number that no job has
-constexpr std::int64_t kMaxChunks = 1 << 20;
+constexpr int kChunkBits = 18;
+constexpr std::uint64_t kChunkMask = (std::uint64_t{1} << kChunkBits) - 1;
+constexpr std::uint64_t kClosed = kChunkMask;  // more chunks from the front than a job has
+constexpr std::int64_t kMaxChunks = std::int64_t{1} << (kChunkBits - 1);
 constexpr auto kSpinTime = std::chrono::microseconds(20);
+
+thread_local bool claims_from_back = false;
+
+std::int64_t claimed(std::uint64_t claim) {
+  return static_cast<std::int64_t>((claim & kChunkMask) + (claim >> kChunkBits & kChunkMask));
+}
+// What the claim of a chunk adds.
+std::uint64_t one_chunk() {
+  return claims_from_back ? kChunkMask + 1 : 1;
+}
+// The chunk that the calling thread claims next.
+std::int64_t next_chunk(std::uint64_t claim, std::int64_t num_chunks) {
+  return claims_from_back ? num_chunks - 1 - static_cast<std::int64_t>(claim >> kChunkBits & kChunkMask)
+                          : static_cast<std::int64_t>(claim & kChunkMask);
+}
+std::uint64_t generation_of(std::uint64_t claim) {
+  return claim >> (2 * kChunkBits);
+}
+std::uint64_t claim_word(std::uint64_t generation, std::uint64_t chunks) {
+  return generation << (2 * kChunkBits) | chunks;
+}
 
 void pause_cpu() {
 #if defined(__x86_64__)
@@ -94,7 +117,7 @@ Pool& pool() {
                      for (Slot& slot : child.slots) {
                        slot.taken = false;
                        slot.next = nullptr;
-                       slot.claim = ((slot.claim.load() >> kChunkBits) + 1) << kChunkBits | kClosed;
+                       slot.claim = claim_word(generation_of(slot.claim.load()) + 1, kClosed);
                      }
                      child.sleepers = 0;
                      child.workers = 0;
@@ -136,11 +159,13 @@ bool work_on(Slot& slot, bool has_first = false) {
   bool worked = false;
   std::uint64_t claim = has_first ? 0 : slot.claim.load(std::memory_order_acquire);
   for (;;) {
-    std::int64_t index = 0;
+    const std::int64_t num_chunks = slot.num_chunks.load(std::memory_order_acquire);
+    std::int64_t index = next_chunk(0, num_chunks);
     if (!has_first) {
-      index = static_cast<std::int64_t>(claim & kClosed);
-      if (index >= slot.num_chunks.load(std::memory_order_acquire)) return worked;
-      if (!slot.claim.compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      if (claimed(claim) >= num_chunks) return worked;
+      index = next_chunk(claim, num_chunks);
+      if (!slot.claim.compare_exchange_weak(claim, claim + one_chunk(), std::memory_order_acq_rel,
+                                            std::memory_order_acquire)) {
         continue;
       }
     }
@@ -151,6 +176,7 @@ bool work_on(Slot& slot, bool has_first = false) {
 }
 
 void worker_loop(int index) {
+  claims_from_back = index % 2 == 0;
   Pool& p = pool();
   for (;;) {
     const std::uint32_t epoch = p.epoch.load(std::memory_order_seq_cst);
@@ -198,15 +224,15 @@ void wait_until_finished(Slot& slot, std::int64_t num_chunks) {
 
 void publish(Slot& slot, std::int64_t tasks, std::int64_t chunk, std::int64_t num_chunks, ParallelBody body,
              void* context) {
-  const std::uint64_t generation = (slot.claim.load(std::memory_order_relaxed) >> kChunkBits) + 1;
-  slot.claim.store(generation << kChunkBits | kClosed, std::memory_order_release);
+  const std::uint64_t generation = generation_of(slot.claim.load(std::memory_order_relaxed)) + 1;
+  slot.claim.store(claim_word(generation, kClosed), std::memory_order_release);
   slot.body.store(body, std::memory_order_release);
   slot.context.store(context, std::memory_order_release);
   slot.tasks.store(tasks, std::memory_order_release);
   slot.chunk.store(chunk, std::memory_order_release);
   slot.num_chunks.store(num_chunks, std::memory_order_release);
   slot.finished.store(0, std::memory_order_relaxed);
-  slot.claim.store((generation + 1) << kChunkBits | 1, std::memory_order_seq_cst);  // the first is the publisher's
+  slot.claim.store(claim_word(generation + 1, one_chunk()), std::memory_order_seq_cst);  // the publisher has one
 }
 
 void wake_workers(Pool& p, std::int64_t wanted) {
@@ -232,10 +258,9 @@ bool begin_next_phase(Slot& slot, NextPhase next, ParallelBody body, void* conte
 
 // The caller's part: chunks like any worker, else it waits for a phase or the end.
 void follow_phases(Slot& slot) {
-  const auto closed = [](std::uint64_t claim) { return static_cast<std::int64_t>(claim & kClosed); };
   const auto something = [&] {
     return slot.ended.load(std::memory_order_seq_cst) ||
-           closed(slot.claim.load(std::memory_order_seq_cst)) < slot.num_chunks.load(std::memory_order_seq_cst);
+           claimed(slot.claim.load(std::memory_order_seq_cst)) < slot.num_chunks.load(std::memory_order_seq_cst);
   };
   for (bool has_first = true;; has_first = false) {
     work_on(slot, has_first);

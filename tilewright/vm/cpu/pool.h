@@ -25,7 +25,7 @@ void parallel_for(std::int64_t tasks, std::int64_t chunk, ParallelBody body, voi
 
 // Jobs of one caller that follow each other without its help: the thread that ends the last task of a phase asks for
 // the next phase and goes on with it, so a phase costs neither a wake-up of the caller nor a new job, and nobody waits
-// for a thread that has no task of the phase. next() sets how many tasks the phase has, at most 2^20; body is called
+// for a thread that has no task of the phase. next() sets how many tasks the phase has, at most 2^17; body is called
 // for ranges of them as by parallel_for, a range being one task. next() is called by one thread at a time, may do work
 // itself and returns false at the end.
 using NextPhase = bool (*)(void* context, std::int64_t& tasks);
