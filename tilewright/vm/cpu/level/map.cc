@@ -1,7 +1,7 @@
 // Map: one strip program over a task's rows. Outputs too large for the cache are stored past it.
 // Hot: per row one addition per stream and one call.
 #include "tilewright/isa/tasks.h"
-#include "tilewright/vm/cpu/level/level.h"
+#include "tilewright/vm/cpu/level/short_rows.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 
@@ -26,8 +26,17 @@ void exec_Map(const isa::Inst& inst, const TaskContext& context, std::int64_t nu
   StripRun run;
   place_row(run, streams, context, index, 0, task.inner_begin);
   const Reach reach = reach_of(inst, inst.dims<isa::MapFields>());
-  for (std::int64_t row = task.row_begin; row < task.row_end; ++row) {
-    run_strip_range(phase.code(), run, 0, task.inner_end - task.inner_begin, reach);
+  const std::int64_t width = task.inner_end - task.inner_begin;
+  std::int64_t row = task.row_begin;
+  const std::int64_t period =
+      width == inst.inner() && inst.rank() > 0 ? short_row_period(streams, phase.code(), width) : 0;
+  if (period > 0) {
+    const std::int64_t done = run_short_rows(phase.code(), run, task.row_end - row, width, period);
+    for (int s = 0; s < streams.count; ++s) run.address[s] = moved(run.address[s], done * steps[s]);
+    row += done;
+  }
+  for (; row < task.row_end; ++row) {
+    run_strip_range(phase.code(), run, 0, width, reach);
     next_row(run, steps, streams.count);
   }
   stream_fence_of(reach);

@@ -1,5 +1,7 @@
 // Starts strip programs, holds the handler tables, and implements End, which moves to the next strip. The tables are
 // filled once, before the level's table is handed out, and never change.
+#include "tilewright/isa/strip_facts.h"
+#include "tilewright/vm/cpu/level/short_rows.h"
 #include "tilewright/vm/cpu/level/strip_groups.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
@@ -98,6 +100,81 @@ void run_strip_range(const Word* code, StripRun& run, std::int64_t first, std::i
     run_lane<Lane::kF32>(run, static_cast<std::uint64_t>(first), reach);
   else
     run_lane<Lane::kF64>(run, static_cast<std::uint64_t>(first), reach);
+}
+
+namespace {
+
+// Whether the program takes the streams of the set as strips, not element by element nor one element for all.
+[[maybe_unused]] bool reads_whole_strips(const Word* code, std::uint64_t streams) {
+  for (; isa::decode_strip(*code).op != StripOp::kEnd; ++code) {
+    const isa::StripCode word = isa::decode_strip(*code);
+    const isa::StripFacts& facts = isa::kStripFacts[static_cast<std::size_t>(word.op)];
+    const bool by_strips = word.form == 0 || (facts.shape == isa::StripShape::kBinary && word.form == isa::kReversed);
+    if (by_strips) continue;
+    const std::uint16_t operands[] = {word.a, word.b, word.c};
+    for (int i = 0; i < facts.operands; ++i) {
+      if (facts.shape == isa::StripShape::kPair && (word.form >> i & 1) == 0) continue;
+      if ((streams >> operands[i] & 1) != 0) return false;
+    }
+  }
+  return true;
+}
+
+// The tail masks of a strip of rows of `inner` elements, `period` apart: whole vectors and first parts of vectors.
+void prepare_rows(StripRun& run, [[maybe_unused]] std::int64_t inner, [[maybe_unused]] std::int64_t period) {
+  run.tail = kStripElements<Lane::kF32>;
+  for (int k = 0; k < kStripVectors; ++k) {
+    [[maybe_unused]] const std::int64_t left = inner - k * kLanes<float> % period;
+    [[maybe_unused]] const auto lanes = static_cast<int>(left < 0 ? 0 : left < kLanes<float> ? left : kLanes<float>);
+#if defined(__AVX512F__)
+    reinterpret_cast<std::uint16_t*>(run.tail_masks)[k] = static_cast<std::uint16_t>((1u << lanes) - 1);
+#elif defined(__AVX2__)
+    for (int lane = 0; lane < kLanes<float>; ++lane)
+      reinterpret_cast<std::int32_t*>(run.tail_masks + k * kVectorBytes)[lane] = lane < lanes ? -1 : 0;
+#endif
+  }
+}
+
+}  // namespace
+
+std::int64_t short_row_period(const StreamSet& streams, const Word* code, std::int64_t inner) {
+#if defined(__AVX2__)
+  constexpr std::int64_t kStrip = kStripElements<Lane::kF32>;
+  const Lane lane = isa::decode_strip(*code).lane;
+  if (2 * inner > kStrip || isa::lane_bytes(lane) != 4) return 0;
+  const DType dtype = lane == Lane::kF32 ? DType::kF32 : DType::kI32;  // others are converted by way of packed memory
+  std::int64_t period = 0;
+  std::uint64_t moving = 0;  // streams that have rows; the others are one element
+  for (int s = 0; s < streams.count; ++s) {
+    const isa::StreamHead& head = streams.head(s);
+    const isa::Space space = head.space();
+    if (space == isa::Space::kLiteral || space == isa::Space::kSlot) continue;
+    if (space != isa::Space::kBuffer || head.dtype() != dtype) return 0;
+    const std::int64_t stride = head.strides()[streams.rank - 1];
+    if (head.inner_stride == 0 && stride == 0) continue;
+    if (head.inner_stride != 4 || stride <= 0 || stride % 4 != 0 || (period != 0 && stride != period)) return 0;
+    period = stride;
+    moving |= std::uint64_t{1} << s;
+  }
+  period /= 4;
+  if (period < inner || period % kLanes<float> != 0 || 2 * period > kStrip || kStrip % period != 0) return 0;
+  return reads_whole_strips(code, moving) ? period : 0;
+#else
+  return static_cast<void>(streams), static_cast<void>(code), static_cast<void>(inner), 0;  // no masks
+#endif
+}
+
+std::int64_t run_short_rows(const Word* code, StripRun& run, std::int64_t rows, std::int64_t inner,
+                            std::int64_t period) {
+  const std::int64_t per_strip = kStripElements<Lane::kF32> / period;
+  const std::int64_t whole = rows / per_strip * per_strip;
+  if (whole == 0) return 0;
+  run.code = code;
+  run.tail_table = tables.tail;
+  run.end = static_cast<std::uint64_t>(whole * period);
+  prepare_rows(run, inner, period);
+  start(run, 0, tables.tail);
+  return whole;
 }
 
 void run_strip(const Word* code, StripRun& run, std::int64_t count) {
