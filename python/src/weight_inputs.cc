@@ -8,6 +8,7 @@
 #include "src/convert.h"
 #include "src/errors.h"
 #include "src/torch_tensor.h"
+#include "tilewright/runtime/weights.h"
 
 namespace tilewright::python {
 namespace {
@@ -25,20 +26,31 @@ std::uint64_t next_number() {
 }
 
 // One number per tensor object, the same in every graph that uses it. An object that died gives its address to others,
-// so an entry counts only while its weak reference is alive.
-std::uint64_t identity_of(nb::handle tensor, const nb::object& reference) {
-  struct Entry {
-    nb::object reference;
-    std::uint64_t identity;
-  };
-  static auto* const table = new std::unordered_map<PyObject*, Entry>();
-  const auto found = table->find(tensor.ptr());
-  if (found != table->end() && PyWeakref_GetObject(found->second.reference.ptr()) == tensor.ptr()) {
+// so an entry counts only while its weak reference is alive. What is packed of the tensor dies with it.
+struct Known {
+  nb::object reference;
+  std::uint64_t identity;
+};
+using Identities = std::unordered_map<PyObject*, Known>;
+
+Identities& identities() {
+  static auto* const table = new Identities();
+  return *table;
+}
+
+std::uint64_t identity_of(nb::handle tensor) {
+  const auto found = identities().find(tensor.ptr());
+  if (found != identities().end() && PyWeakref_GetObject(found->second.reference.ptr()) == tensor.ptr()) {
     return found->second.identity;
   }
-  std::erase_if(*table, [](const auto& item) { return PyWeakref_GetObject(item.second.reference.ptr()) == Py_None; });
   const std::uint64_t identity = next_number();
-  table->insert_or_assign(tensor.ptr(), Entry{reference, identity});
+  const nb::object died = nb::cpp_function([identity, address = tensor.ptr()](nb::handle) {
+    runtime::drop_packed(identity);
+    const auto entry = identities().find(address);
+    if (entry != identities().end() && entry->second.identity == identity) identities().erase(entry);
+  });
+  runtime::keep_packed(identity);
+  identities().insert_or_assign(tensor.ptr(), Known{nb::steal(PyWeakref_NewRef(tensor.ptr(), died.ptr())), identity});
   return identity;
 }
 
@@ -57,7 +69,7 @@ std::vector<std::int64_t> sample_offsets(std::int64_t words) {
 void WeightInput::see(nb::handle tensor, DType dtype) {
   reference_ = nb::steal(PyWeakref_NewRef(tensor.ptr(), nullptr));
   known_ = read_argument(tensor, dtype);
-  known_.identity = identity_of(tensor, reference_);
+  known_.identity = identity_of(tensor);
   std::int64_t count = 1, expected = 1;
   bool dense = true;
   for (int axis = known_.rank - 1; axis >= 0; --axis) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "tilewright/compiler/area_compiler.h"
@@ -16,14 +17,81 @@ namespace {
 
 constexpr std::int64_t kHugePage = 2 << 20;
 
-struct Table {
-  std::mutex mutex;
-  std::vector<std::pair<PackKey, std::weak_ptr<const PackedWeight>>> entries;
+using Packed = std::shared_ptr<const PackedWeight>;
+
+struct Weight {
+  std::vector<std::pair<PackKey, std::weak_ptr<const PackedWeight>>> forms;
+  bool is_kept = false;
+  std::vector<Packed> kept;  // all of one version
 };
 
+class Table {
+ public:
+  Packed find(const PackKey& key);
+  void add(const PackKey& key, const Packed& packed);
+  void keep(std::uint64_t identity);
+  void drop(std::uint64_t identity);
+
+ private:
+  void forget_expired();
+
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Weight> weights_;  // by identity
+  std::size_t prune_at_ = 64;
+};
+
+Packed Table::find(const PackKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto weight = weights_.find(key.identity);
+  if (weight == weights_.end()) return nullptr;
+  for (const auto& [known, weak] : weight->second.forms) {
+    if (!(known == key)) continue;
+    if (Packed held = weak.lock()) return held;
+  }
+  return nullptr;
+}
+
+void Table::add(const PackKey& key, const Packed& packed) {
+  std::vector<Packed> outdated;  // freed without the lock
+  const std::lock_guard lock(mutex_);
+  forget_expired();
+  Weight& weight = weights_[key.identity];
+  if (weight.is_kept) {
+    if (!weight.forms.empty() && weight.forms.back().first.version != key.version) outdated.swap(weight.kept);
+    weight.kept.push_back(packed);
+  }
+  std::erase_if(weight.forms, [](const auto& form) { return form.second.expired(); });
+  weight.forms.emplace_back(key, packed);
+}
+
+void Table::keep(std::uint64_t identity) {
+  const std::lock_guard lock(mutex_);
+  weights_[identity].is_kept = true;
+}
+
+void Table::drop(std::uint64_t identity) {
+  Weight dropped;
+  const std::lock_guard lock(mutex_);
+  const auto weight = weights_.find(identity);
+  if (weight == weights_.end()) return;
+  dropped = std::move(weight->second);
+  weights_.erase(weight);
+}
+
+// Each time the table has doubled: a walk through it costs little per weight.
+void Table::forget_expired() {
+  if (weights_.size() < prune_at_) return;
+  std::erase_if(weights_, [](const auto& item) {
+    const Weight& weight = item.second;
+    const auto expired = [](const auto& form) { return form.second.expired(); };
+    return !weight.is_kept && std::all_of(weight.forms.begin(), weight.forms.end(), expired);
+  });
+  prune_at_ = std::max<std::size_t>(64, 2 * weights_.size());
+}
+
 Table& table() {
-  static Table instance;
-  return instance;
+  static auto* const instance = new Table;  // never freed: weights may be dropped while the process ends
+  return *instance;
 }
 
 }  // namespace
@@ -54,13 +122,8 @@ bool PackKey::operator==(const PackKey& other) const {
 
 Result<std::shared_ptr<const PackedWeight>> packed_weight(const PackKey& key, std::byte* base, std::int64_t base_bytes,
                                                           vm::Machine& machine) {
-  Table& shared = table();
   if (key.identity != 0) {
-    const std::lock_guard lock(shared.mutex);
-    for (const auto& [known, weak] : shared.entries) {
-      if (!(known == key)) continue;
-      if (auto held = weak.lock()) return held;
-    }
+    if (Packed held = table().find(key)) return held;
   }
   View from = key.view;
   from.buffer = 0;
@@ -98,12 +161,16 @@ Result<std::shared_ptr<const PackedWeight>> packed_weight(const PackKey& key, st
   std::byte* const buffers[] = {base, packed->data, reinterpret_cast<std::byte*>(converted.data())};
   TW_TRY(machine.run(program.words, program.scratch_bytes, buffers));
   stats().weights_packed++;
-  if (key.identity != 0) {
-    const std::lock_guard lock(shared.mutex);
-    std::erase_if(shared.entries, [](const auto& entry) { return entry.second.expired(); });
-    shared.entries.emplace_back(key, packed);
-  }
-  return std::shared_ptr<const PackedWeight>(std::move(packed));
+  if (key.identity != 0) table().add(key, packed);
+  return Packed(std::move(packed));
+}
+
+void keep_packed(std::uint64_t identity) {
+  table().keep(identity);
+}
+
+void drop_packed(std::uint64_t identity) {
+  table().drop(identity);
 }
 
 }  // namespace tilewright::runtime
