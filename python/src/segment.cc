@@ -7,6 +7,7 @@
 #include "src/convert.h"
 #include "src/errors.h"
 #include "src/explain_session.h"
+#include "src/segment_undo.h"
 
 namespace tilewright::python {
 using namespace nb::literals;
@@ -26,6 +27,7 @@ Segment::Segment(const PyGraph& graph, nb::list output_strides) : graph_(graph.g
   runtime::SessionOptions options;
   for (nb::handle strides : output_strides) options.output_strides.push_back(to_dims(strides));
   session_ = unwrap(runtime::Session::compile(graph_->clone(), options));
+  at_risk_ = inputs_at_risk(session_->plan());
 }
 
 void Segment::run(std::vector<runtime::TensorArg> inputs, std::span<std::byte* const> outputs,
@@ -47,7 +49,10 @@ void Segment::run(std::vector<runtime::TensorArg> inputs, std::span<std::byte* c
   Status status;
   {
     nb::gil_scoped_release release;
+    SegmentUndo undo;
+    for (const std::size_t input : at_risk_) undo.keep(inputs[input]);
     status = session_->run(inputs, scalars, memory);
+    if (!status) undo.restore();
   }
   unwrap(std::move(status));
   last_inputs_ = std::move(inputs);

@@ -1,5 +1,6 @@
 // Segment: a compiled piece of a stream of eager operations. Inputs and outputs are memory of torch that the caller
-// holds. Calls are re-entrant; the interpreter lock is released while the graph runs.
+// holds. Calls are re-entrant; the interpreter lock is released while the graph runs. A run that fails leaves its
+// inputs as they were.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -25,6 +26,7 @@ class Segment {
  private:
   std::shared_ptr<Graph> graph_;
   std::unique_ptr<runtime::Session> session_;
+  std::vector<std::size_t> at_risk_;  // inputs to be restored if a run fails
   // Of the last run, for explain(); guarded by the interpreter lock.
   std::vector<runtime::TensorArg> last_inputs_;
   std::vector<DimValue> last_scalars_;

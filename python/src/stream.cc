@@ -204,13 +204,31 @@ bool Stream::is_shared() const {
          });
 }
 
+// Nobody waits for it with the interpreter lock held, so who has it may wait for that.
+std::unique_lock<std::recursive_mutex> Stream::lock() {
+  std::unique_lock own(recording_, std::try_to_lock);
+  if (!own.owns_lock()) {
+    nb::gil_scoped_release release;
+    own.lock();
+  }
+  return own;
+}
+
+nb::object Stream::fast(nb::handle func, nb::tuple args, nb::handle kwargs) {
+  const auto op = stream_ops().find(func.ptr());
+  if (op == stream_ops().end() || op->second.kind == StreamKind::kTorch) return {};
+  const auto own = lock();
+  if (is_busy_) return {};
+  nb::object result = op->second.kind == StreamKind::kView ? view(op->second, func, args, kwargs)
+                                                           : record(op->second, func, args, kwargs);
+  call_.tensors.clear();  // they keep storages alive
+  made_.clear();
+  return result;
+}
+
 nb::object Stream::dispatch(nb::handle func, nb::handle types, nb::tuple args, nb::handle kwargs) {
-  const auto op = is_busy_ ? stream_ops().end() : stream_ops().find(func.ptr());
-  if (op != stream_ops().end() && op->second.kind != StreamKind::kTorch) {
-    nb::object result =
-        op->second.kind == StreamKind::kView ? view(op->second, func, args, kwargs) : record(op->second, args, kwargs);
-    call_.tensors.clear();  // they keep storages alive
-    made_.clear();
+  if (!is_busy_) {
+    nb::object result = fast(func, args, kwargs);
     if (result.is_valid()) return result;
     if (PyErr_Occurred() != nullptr) throw nb::python_error();
   }
@@ -258,11 +276,24 @@ bool Stream::read_refs() {
   return true;
 }
 
-nb::object Stream::record(const StreamOp& op, nb::tuple args, nb::handle kwargs) {
+// Numbers that lie in memory (the counters of optimisers): torch computes with them at once, so that a host read of one
+// later ends nothing.
+bool Stream::is_of_numbers() const {
+  const auto is_number = [&](const StreamTensor& tensor) {
+    return tensor.layout.rank == 0 && !segment_->is_pending(tensor.key);
+  };
+  return !call_.tensors.empty() && std::ranges::all_of(call_.tensors, is_number) &&
+         std::ranges::none_of(call_.targets,
+                              [&](std::size_t target) { return segment_->is_involved(call_.tensors[target].key); });
+}
+
+nb::object Stream::record(const StreamOp& op, nb::handle func, nb::tuple args, nb::handle kwargs) {
   if (!read_call(call_, op, args, kwargs) || is_shared()) {
     PyErr_Clear();
     return {};
   }
+  if (is_of_numbers())
+    return nb::steal(PyObject_Call(func.ptr(), args.ptr(), kwargs.is_none() ? nullptr : kwargs.ptr()));
   const auto known = signatures().find(key_of(call_));
   if (known == signatures().end() || segment_->num_ops() + 1 >= max_ops_) return {};
   const std::shared_ptr<const StreamSignature> held = known->second;
@@ -317,6 +348,7 @@ void Stream::learn(nb::handle func, nb::tuple args, nb::handle kwargs, StreamSig
 }
 
 std::shared_ptr<StreamSegment> Stream::take() {
+  const auto own = lock();
   return std::exchange(segment_, std::make_shared<StreamSegment>());
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "src/stream_segment.h"
@@ -59,7 +60,11 @@ class Stream {
   void count_recorded() { ++num_recorded_; }
 
  private:
-  nb::object record(const StreamOp& op, nb::tuple args, nb::handle kwargs);  // invalid: not a known signature
+  // Invalid: not a known signature.
+  nb::object record(const StreamOp& op, nb::handle func, nb::tuple args, nb::handle kwargs);
+  bool is_of_numbers() const;
+  std::unique_lock<std::recursive_mutex> lock();
+  nb::object fast(nb::handle func, nb::tuple args, nb::handle kwargs);  // invalid: it takes the slow way
   nb::object write(const StreamSignature& signature);
   nb::object view(const StreamOp& op, nb::handle func, nb::tuple args, nb::handle kwargs);
   bool read_refs();
@@ -67,6 +72,7 @@ class Stream {
 
   nb::object slow_;
   const std::size_t max_ops_;
+  std::recursive_mutex recording_;  // what is recorded stays of one segment although torch lets go of the interpreter
   std::shared_ptr<StreamSegment> segment_ = std::make_shared<StreamSegment>();
   std::int64_t num_recorded_ = 0;
   bool is_busy_ = false;

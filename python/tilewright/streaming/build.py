@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch.fx import Graph, GraphModule, Node
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from .. import _core
 from .._core import Dim
-from ..torch_backend.decompositions import decomposition_table
 from ..torch_backend.described import DescribedTensor
 from ..torch_backend.dims import UnknownExpression
 from ..torch_backend.host_calls import HostCalls
 from ..torch_backend.lowering import Lowering, NotRepresentable, Value, library_type
 from ..torch_backend.registry import CannotLower, find_lowering
+from . import decomposed
 from .layouts import dense_order
 from .metadata import ResultLayout
-from .naming import Naming, rebuilt, symint_positions
-from .refs import Ref
+from .naming import Naming, rebuilt, takes_floats
 from .segment import Op, Segment
 
 REFUSALS = (
@@ -171,70 +168,18 @@ class SegmentBuilder:
 
     def lower_decomposed(self, node: Node, op: Op) -> None:
         """Takes an op apart as the torch.compile backend does, and lowers the parts."""
-        module = decomposed(op, self.segment)
-        if self.naming.names_sizes and not is_size_free(module, op):
-            raise CannotLower(f"{op.overload} is taken apart for given sizes only")
         c = self.lowering
-        sources = [self.nodes[value] for value in op.reads()]
-        placeholders = [inner for inner in module.graph.nodes if inner.op == "placeholder"]
-        outer, c.module = c.module, module
-        for inner, source in zip(placeholders, sources, strict=True):
-            c.values[inner] = c.value_of(source)
-        output = c.run_nodes()
-        c.module = outer
-        results: Any = output.args[0]
-        if isinstance(results, (list, tuple)):
-            c.values[node] = [None if one is None else c.value_of(one) for one in results]
+        inputs: list[Any] = [c.value_of(self.nodes[value]) for value in op.reads()]
+        if self.naming.names_sizes:
+            module = decomposed.symbolic(op, self.segment)
+            if module is None:
+                raise CannotLower(f"{op.overload} is taken apart for given sizes only")
+            bare, _ = decomposed.without_sizes(op)
+            inputs += decomposed.size_arguments(node.args, bare.args)
+            inputs += decomposed.size_arguments(list(node.kwargs.values()), list(bare.kwargs.values()))
         else:
-            c.values[node] = c.fitted(c.value_of(results), node.meta["val"])
-
-
-_decomposed: OrderedDict[Any, GraphModule] = OrderedDict()
-MAX_DECOMPOSED = 2048
-
-
-def decomposed(op: Op, segment: Segment) -> GraphModule:
-    """The op as an FX graph over its tensors, by torch's decompositions; made once for each kind of arguments."""
-    rows = [segment.values[value] for value in op.reads()]
-    key = (op.overload, arguments_key((op.args, op.kwargs)), *rows, torch.get_default_dtype())
-    module = _decomposed.get(key)
-    if module is None:
-        module = _decomposed[key] = _traced(op, rows)
-        if len(_decomposed) > MAX_DECOMPOSED:
-            _decomposed.popitem(last=False)
-    return module
-
-
-def _traced(op: Op, rows: Sequence[ResultLayout]) -> GraphModule:
-    def call(*tensors: torch.Tensor) -> Any:
-        given = iter(tensors)
-        return op.call(lambda _: next(given))
-
-    examples = [torch.empty_strided(row.sizes, row.strides, dtype=row.dtype) for row in rows]
-    return make_fx(call, decomposition_table=decomposition_table(), tracing_mode="fake")(*examples)
-
-
-def arguments_key(item: Any) -> Any:
-    """Arguments as a key, whatever values they refer to."""
-    if isinstance(item, Ref):
-        return Ref
-    if isinstance(item, (list, tuple)):
-        return tuple(arguments_key(one) for one in item)
-    if isinstance(item, dict):
-        return tuple((name, arguments_key(one)) for name, one in item.items())
-    return (type(item), repr(item))
-
-
-def is_size_free(module: GraphModule, op: Op) -> bool:
-    """True if no size was written into the graph, so that it holds for every size."""
-    if torch.Tag.pointwise not in op.overload.tags:
-        return False
-    for node in module.graph.nodes:
-        if node.op == "get_attr":
-            return False
-        if node.op != "call_function":
-            continue
-        positions, names = symint_positions(node.target)
-        if any(at in positions for at in range(len(node.args))) or any(name in names for name in node.kwargs):
-            return False
-    return True
+            module = decomposed.given(op, self.segment)
+        if self.naming.names_floats and takes_floats(op.overload):
+            raise CannotLower(f"{op.overload} is taken apart for given numbers only")
+        results = decomposed.lower(c, module, inputs)
+        c.values[node] = results if isinstance(results, list) else c.fitted(results, node.meta["val"])

@@ -5,7 +5,7 @@ The lowering reads `node.meta["val"]` and converts the expression, so symbolic s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sympy
@@ -55,9 +55,11 @@ def to_shape(sizes: Any) -> list[Dim]:
     return [to_dim(size) for size in sizes]
 
 
-def from_expression(expression: sympy.Basic) -> Dim:
-    """The Dim of a sympy expression."""
+def from_expression(expression: sympy.Basic, symbols: Mapping[str, Dim] | None = None) -> Dim:
+    """The Dim of a sympy expression. `symbols`: what the symbols stand for, by name."""
     if isinstance(expression, sympy.Symbol):
+        if symbols is not None:
+            return symbols[str(expression)]
         is_float = symbol_is_type(expression, (SymT.FLOAT, SymT.UNBACKED_FLOAT))
         return Dim.float_symbol(str(expression)) if is_float else Dim.symbol(str(expression))
     if isinstance(expression, (sympy.Integer, int)):
@@ -71,7 +73,7 @@ def from_expression(expression: sympy.Basic) -> Dim:
     convert = _CONVERSIONS.get(type(expression).__name__)
     if convert is None:
         raise UnknownExpression(f"expression {expression} of kind {type(expression).__name__}")
-    return convert(*(from_expression(argument) for argument in expression.args))
+    return convert(*(from_expression(argument, symbols) for argument in expression.args))
 
 
 def _fold(name: str) -> Callable[..., Dim]:
