@@ -110,8 +110,11 @@ def test_the_pads_of_torch_are_known_when_the_model_is_loaded():
         }"""
     )
     session = tilewright.load(model)
-    assert "read scalar" not in str(tilewright.explain(session))
     x = np.random.default_rng(1).standard_normal((2, 3, 6), np.float32)
+    session.run(None, {"x": x})
+    launches = tilewright.stats()["launches"]
+    session.run(None, {"x": x})
+    assert tilewright.stats()["launches"] == launches + 1  # nothing is read before the pad
     np.testing.assert_array_equal(session.run(None, {"x": x})[0], np.pad(x, ((0, 0), (0, 0), (2, 3)), "reflect"))
 
 

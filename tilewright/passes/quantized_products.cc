@@ -22,6 +22,11 @@ bool is_one_element(const Graph& graph, ValueId value) {
   return shape.empty() || (shape.size() == 1 && shape[0].constant() == 1);
 }
 
+std::optional<std::int64_t> known_integer(const Graph& graph, ValueId value) {
+  const std::optional<Dim> number = host_scalar(graph, value);
+  return number ? number->constant() : std::nullopt;
+}
+
 struct Bytes {
   ValueId value, scale;
   std::optional<ValueId> zero;  // none: 0
@@ -36,7 +41,7 @@ std::optional<Bytes> bytes_behind(const Graph& graph, ValueId value, std::size_t
   if (dtype != DType::kI8 && dtype != DType::kU8) return {};
   Bytes out{node->inputs[0], node->inputs[1], {}, is_one_element(graph, node->inputs[1])};
   if (!out.one_scale && node->attrs.integer("axis") != static_cast<std::int64_t>(axis)) return {};
-  if (node->inputs.size() > 2 && known_number(graph, node->inputs[2]) != 0.0) {
+  if (node->inputs.size() > 2 && known_integer(graph, node->inputs[2]) != 0) {
     out.zero = node->inputs[2];
     if (is_one_element(graph, *out.zero) != out.one_scale) return {};
   }
@@ -55,17 +60,29 @@ class QuantizedProducts {
     for (ValueId output : graph.outputs()) ++uses_[output];
   }
 
-  std::optional<ValueId> rewrite(Builder& b, NodeId id) {
-    switch (graph_.node(id).op) {
-      case Op::kMatMul:
-        return matmul(b, id);
-      case Op::kConv:
-        return conv(b, id);
-      case Op::kDequantizeLinear:
-        return round_trip(b, id);
-      default:
-        return std::nullopt;
-    }
+  std::optional<ValueId> product(Builder& b, NodeId id) {
+    if (graph_.node(id).op == Op::kMatMul) return matmul(b, id);
+    return graph_.node(id).op == Op::kConv ? conv(b, id) : std::nullopt;
+  }
+
+  std::optional<ValueId> round_trip(Builder& b, NodeId id) {
+    const Node& node = graph_.node(id);
+    if (node.op != Op::kDequantizeLinear) return std::nullopt;
+    const Node* from = made_by(graph_, node.inputs[0], Op::kQuantizeLinear);
+    if (from == nullptr || uses_[node.inputs[0]] != 1 || graph_.type(node.outputs[0]).dtype != DType::kF32) return {};
+    if (graph_.type(from->inputs[0]).dtype != DType::kF32 || from->attrs.integer("block") != 0) return std::nullopt;
+    const std::vector<ValueId> parameters(node.inputs.begin() + 1, node.inputs.end());
+    if (!std::equal(parameters.begin(), parameters.end(), from->inputs.begin() + 1, from->inputs.end())) return {};
+    if (!is_one_element(graph_, parameters[0])) return std::nullopt;
+    const auto zero = parameters.size() > 1 ? known_integer(graph_, parameters[1]) : std::optional<std::int64_t>(0);
+    if (!zero || (parameters.size() > 1 && !is_one_element(graph_, parameters[1]))) return std::nullopt;
+    const ValueId value = from->inputs[0];
+    const auto [low, high] = limits_of(*from);
+    const ValueId scale = scalar(b, parameters[0]);
+    const ValueId steps = b.must(Op::kRound, {b.must(Op::kDiv, {value, scale})});
+    const auto number = [&](std::int64_t n) { return b.scalar(DType::kF32, Dim::real(static_cast<double>(n))); };
+    const ValueId above = b.must(Op::kMax, {steps, number(low - *zero)});
+    return b.must(Op::kMul, {b.must(Op::kMin, {above, number(high - *zero)}), scale});
   }
 
  private:
@@ -98,32 +115,12 @@ class QuantizedProducts {
     return inputs.size() < 3 ? result : b.must(Op::kAdd, {result, reshaped(b, inputs[2], column)});
   }
 
-  std::optional<ValueId> round_trip(Builder& b, NodeId id) {
-    const Node& node = graph_.node(id);
-    const Node* from = made_by(graph_, node.inputs[0], Op::kQuantizeLinear);
-    if (from == nullptr || uses_[node.inputs[0]] != 1 || graph_.type(node.outputs[0]).dtype != DType::kF32) return {};
-    if (graph_.type(from->inputs[0]).dtype != DType::kF32 || from->attrs.integer("block") != 0) return std::nullopt;
-    const std::vector<ValueId> parameters(node.inputs.begin() + 1, node.inputs.end());
-    if (!std::equal(parameters.begin(), parameters.end(), from->inputs.begin() + 1, from->inputs.end())) return {};
-    if (!is_one_element(graph_, parameters[0])) return std::nullopt;
-    const auto zero = parameters.size() > 1 ? known_number(graph_, parameters[1]) : std::optional(0.0);
-    if (!zero || (parameters.size() > 1 && !is_one_element(graph_, parameters[1]))) return std::nullopt;
-    auto [low, high] = limits_of(*from);
-    const ValueId scale = scalar(b, parameters[0]);
-    const ValueId steps = b.must(Op::kRound, {b.must(Op::kDiv, {from->inputs[0], scale})});
-    const auto number = [&](double value) { return b.scalar(DType::kF32, Dim::real(value)); };
-    const ValueId above = b.must(Op::kMax, {steps, number(low - *zero)});
-    return b.must(Op::kMul, {b.must(Op::kMin, {above, number(high - *zero)}), scale});
-  }
-
-  static std::pair<double, double> limits_of(const Node& quantize) {
-    const auto low = static_cast<double>(quantize.attrs.integer("low"));
-    const auto high = static_cast<double>(quantize.attrs.integer("high"));
+  static std::pair<std::int64_t, std::int64_t> limits_of(const Node& quantize) {
+    const std::int64_t low = quantize.attrs.integer("low"), high = quantize.attrs.integer("high");
     if (low != 0 || high != 0) return {low, high};
     const DType dtype = quantize.attrs.dtype("dtype");
-    const double values = byte_size(dtype) == 1 ? 256 : 65536;
-    const bool is_unsigned = kind(dtype) == 'u';
-    return is_unsigned ? std::pair(0.0, values - 1) : std::pair(-values / 2, values / 2 - 1);
+    const std::int64_t values = byte_size(dtype) == 1 ? 256 : 65536;
+    return kind(dtype) == 'u' ? std::pair(std::int64_t{0}, values - 1) : std::pair(-values / 2, values / 2 - 1);
   }
 
   static bool has_few_terms(Dim terms) { return terms.constant().value_or(kMostTerms + 1) <= kMostTerms; }
@@ -154,9 +151,13 @@ class QuantizedProducts {
 
 }  // namespace
 
+// Products first: what they read as bytes is no round trip.
 bool quantized_products(Graph& graph) {
   QuantizedProducts products(graph);
-  return rewrite_nodes(graph, [&](Builder& builder, NodeId id) { return products.rewrite(builder, id); });
+  const bool joined = rewrite_nodes(graph, [&](Builder& builder, NodeId id) { return products.product(builder, id); });
+  if (joined) remove_dead_nodes(graph);
+  QuantizedProducts rest(graph);
+  return rewrite_nodes(graph, [&](Builder& builder, NodeId id) { return rest.round_trip(builder, id); }) || joined;
 }
 
 }  // namespace tilewright::passes

@@ -139,6 +139,30 @@ TEST(QuantizedProducts, ARoundTripStaysAFloat) {
       return y)");
 }
 
+TEST(QuantizedProducts, AProductReadsTheBytesOfARoundTrip) {
+  expect_pass(pass, R"(
+      x: f32[B, 64]
+      s: f32[]
+      z = constant() value=u8[]{200}
+      weight w: i8[64, 32]
+      q = quantize_linear(x, s, z) dtype=u8 axis=0 block=0 low=0 high=0
+      a = dequantize_linear(q, s, z) axis=0 block=0
+      b = dequantize_linear(w, s) axis=0 block=0
+      y = matmul(a, b)
+      return y)",
+              R"(
+      x: f32[B, 64]
+      s: f32[]
+      z = constant() value=u8[]{200}
+      weight w: i8[64, 32]
+      q = quantize_linear(x, s, z) dtype=u8 axis=0 block=0 low=0 high=0
+      c = mul(s, s)
+      p = integer_matmul(q, w, z)
+      f = cast(p) dtype=f32
+      y = mul(f, c)
+      return y)");
+}
+
 TEST(QuantizedProducts, BytesThatOthersReadStay) {
   stays(R"(
       x: f32[B, 64]
