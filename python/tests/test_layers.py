@@ -59,6 +59,7 @@ LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "max pool 1d": (lambda: nn.MaxPool1d(2), (2, 3, 9)),
     "average pool": (lambda: nn.AvgPool2d(2, 2, 1, count_include_pad=False), (2, 3, 9, 8)),
     "average pool 1d": (lambda: nn.AvgPool1d(3), (2, 3, 9)),
+    "average pool over a divisor": (lambda: nn.AvgPool2d(2, divisor_override=-3), (2, 3, 9, 8)),
     "global average": (lambda: nn.AdaptiveAvgPool2d(1), (2, 3, 9, 8)),
     "lstm cell": (lambda: nn.LSTMCell(6, 4), (3, 6)),
     "multihead attention": (lambda: nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True), (2, 5, 8)),

@@ -157,9 +157,9 @@ def _avg_pool(
         low=pads,
         high=pads,
         count_pads=count_include_pad,
-        divisor=divisor_override or 0,
+        divisor=abs(divisor_override or 0),
     )
-    return c.reshape(out, c.fake.shape)
+    return c.reshape(c.op("neg", out) if (divisor_override or 0) < 0 else out, c.fake.shape)
 
 
 @lowers("_adaptive_avg_pool2d", "_adaptive_avg_pool3d")
