@@ -57,6 +57,14 @@ NUMBERS: dict[str, tuple[Any, list[tuple[Any, ...]]]] = {
     "select": (lambda x, i: x.select(1, i) * 2, [(-1,), (2,), (-3,), (3,)]),
     "select scatter": (lambda x, i: torch.select_scatter(x, x[:, 0] * 2, 1, i), [(-1,), (2,), (-3,)]),
     "slice scatter": (lambda x, i, j: torch.slice_scatter(x, x[:, :2] * 0, 1, i, j), [(-3, -1), (1, 3), (-2, 9)]),
+    "crops in pads": (
+        lambda x, i, j: (
+            F.pad(x, (i, j), mode="replicate"),
+            F.pad(x, (i, j), mode="reflect"),
+            F.pad(x, (i, j), value=2.0),
+        ),
+        [(-1, 2), (-3, 3), (2, -1), (1, 2), (-1, -1)],
+    ),
     "strides of a convolution": (lambda x, s, p: F.conv1d(x, x[:2, :, :3], None, s, p), [(2, 1), (3, 2), (1, 0)]),
     "equal numbers": (lambda x, *n: x * sum(n), [(3, 3, 3), (4, 4, 4), (5, 4, 3)]),
 }

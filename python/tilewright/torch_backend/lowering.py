@@ -271,7 +271,11 @@ class Lowering:
         value = self.symbolic(number)
         if value is None:
             raise CannotLower(f"{number} is known at run time only")
-        return int(value)
+        known = int(value)
+        self.values.update(
+            {node: known for node, value in self.values.items() if isinstance(value, Dim) and value == number}
+        )
+        return known
 
     # ---- nodes ------------------------------------------------------------------------------------------------------
 

@@ -203,9 +203,25 @@ def pad(c: Lowering, x: Value, amounts: Sequence[Any], mode: str, number: Any = 
     """Pads given as torch gives them: (low, high) from the last axis backwards."""
     low, high = [Dim(0)] * x.rank, [Dim(0)] * x.rank
     for i in range(len(amounts) // 2):
-        low[x.rank - 1 - i], high[x.rank - 1 - i] = to_dim(amounts[2 * i]), to_dim(amounts[2 * i + 1])
+        axis, before, after = x.rank - 1 - i, *(c.known_if_negative(amount) for amount in amounts[2 * i : 2 * i + 2])
+        if mode != "constant" and any(isinstance(amount, int) and amount < 0 for amount in (before, after)):
+            x = cropped(c, x, axis, to_dim(before), to_dim(after), mode)
+        else:
+            low[axis], high[axis] = to_dim(before), to_dim(after)
     inputs = [x] if mode != "constant" else [x, c.scalar(number, x.dtype)]
     return fitted(c, c.op("pad", *inputs, low=low, high=high, mode=mode))
+
+
+def cropped(c: Lowering, x: Value, axis: int, before: Dim, after: Dim, mode: str) -> Value:
+    """One axis padded by amounts of which one is negative: the other may repeat elements that are cropped."""
+    size = x.size(axis)
+    last, zero = c.scalar(size - 1, torch.int64), c.scalar(0, torch.int64)
+    index = c.iota(size + before + after, start=-before)
+    if mode == "replicate":
+        index = c.op("max", c.op("min", index, last), zero)
+    else:
+        index = c.op("sub", last, c.op("abs", c.op("sub", c.op("abs", index), last)))
+    return c.op("gather", x, index, axis=axis)
 
 
 @lowers("constant_pad_nd")
