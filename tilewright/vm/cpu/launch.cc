@@ -7,11 +7,10 @@
 namespace tilewright::vm::cpu {
 namespace {
 
-constexpr double kSplitMicros = 10;        // waking a worker costs more than a shorter launch takes
-constexpr double kAwakeSplitMicros = 2.5;  // a worker that spins begins within half a microsecond
-constexpr double kChunkMicros = 0.75;      // a claim costs about a tenth of it
-constexpr double kLongestMicros = 50;      // a descheduled worker holds up the others for no more than this, if it can
+constexpr double kChunkMicros = 0.75;  // a claim costs about a tenth of it
+constexpr double kLongestMicros = 50;  // a descheduled worker holds up the others for no more than this, if it can
 constexpr int kChunksPerThread = 16;
+constexpr std::int64_t kMostChunks = 4096;  // of an instruction: the pool counts 2^17 in all
 
 }  // namespace
 
@@ -21,25 +20,27 @@ std::int64_t Launch::tasks() const {
   return all;
 }
 
-bool Launch::split(int threads, bool awake, const BackendTraits& traits) {
-  if (threads <= 1 || tasks() <= 1) return false;
-  std::array<double, isa::kMaxLaunch> micros{};
-  double all = 0;
+double Launch::predict(const BackendTraits& traits) {
+  micros_ = 0;
   for (int i = 0; i < count_; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    all += micros[at] = predict_microseconds(parts_[at].inst, traits);
+    Part& part = parts_[static_cast<std::size_t>(i)];
+    micros_ += part.micros = predict_microseconds(part.inst, traits);
   }
-  if (all < (awake ? kAwakeSplitMicros : kSplitMicros)) return false;
-  const double wanted = std::clamp(all / (kChunksPerThread * threads), kChunkMicros, kLongestMicros);
+  return micros_;
+}
+
+bool Launch::split(int threads) {
+  const double wanted = std::clamp(micros_ / (kChunksPerThread * threads), kChunkMicros, kLongestMicros);
   std::array<std::pair<double, std::uint8_t>, isa::kMaxLaunch> order;
   for (int i = 0; i < count_; ++i) {
     const auto at = static_cast<std::size_t>(i);
     Part& part = parts_[at];
     const auto tasks = static_cast<double>(std::max<std::int64_t>(part.tasks, 1));
-    const double task = micros[at] / tasks;
+    const double task = part.micros / tasks;
     // Not more than a thread's share, however cheap.
     const double most = std::max(tasks / threads, 1.0);
-    part.per_chunk = static_cast<std::int64_t>(std::clamp(wanted / std::max(task, 1e-6), 1.0, most));
+    part.per_chunk = std::max(static_cast<std::int64_t>(std::clamp(wanted / std::max(task, 1e-6), 1.0, most)),
+                              (part.tasks + kMostChunks - 1) / kMostChunks);
     order[at] = {-task * static_cast<double>(part.per_chunk), static_cast<std::uint8_t>(i)};
   }
   if (count_ > 1) {

@@ -15,13 +15,14 @@ class Launch {
  public:
   void reset() { count_ = 0; }
   void add(const isa::Inst& inst, TaskHandler handler) {
-    parts_[static_cast<std::size_t>(count_++)] = {inst, handler, inst.tasks(), 0, 0};
+    parts_[static_cast<std::size_t>(count_++)] = {inst, handler, inst.tasks()};
   }
   std::int64_t tasks() const;
 
-  // Whether several threads finish the launch sooner than one; then the chunks are made. `awake`: a worker looks for
-  // work now, so a smaller launch pays.
-  bool split(int threads, bool awake, const BackendTraits& traits);
+  // What all tasks take on one core.
+  double predict(const BackendTraits& traits);
+  // Makes the chunks, after predict(). Whether there is more than one.
+  bool split(int threads);
   std::int64_t chunks() const { return chunks_; }
 
   // Calls visit(inst, handler, first, last) for ranges of tasks that together are the chunks [first, last).
@@ -52,12 +53,14 @@ class Launch {
     isa::Inst inst{nullptr};
     TaskHandler handler = nullptr;
     std::int64_t tasks = 0;
+    double micros = 0;
     std::int64_t per_chunk = 0;  // tasks
     std::int64_t end = 0;        // number behind its last chunk
   };
   std::array<Part, isa::kMaxLaunch> parts_;
   int count_ = 0;
   std::int64_t chunks_ = 0;
+  double micros_ = 0;
 };
 
 }  // namespace tilewright::vm::cpu

@@ -41,20 +41,22 @@ std::vector<std::map<const isa::Word*, std::int64_t>> chunks_of(const Launch& la
   return chunks;
 }
 
-TEST(Launch, ASmallOneIsSplitOnlyForAThreadThatIsAwake) {
-  const auto words = product(32, 8);  // 32 * 64 * 64 * 2 / 100000 = 2.6 us
-  Launch launch;
-  launch.add(isa::Inst(words.data()), nothing);
-  EXPECT_FALSE(launch.split(2, false, kTraits));
-  EXPECT_FALSE(launch.split(1, true, kTraits));
-  EXPECT_TRUE(launch.split(2, true, kTraits));
+TEST(Launch, PredictsTheSumOfItsInstructions) {
+  const auto small = product(64, 8), large = product(2048, 64);
+  Launch one, other, both;
+  one.add(isa::Inst(small.data()), nothing);
+  other.add(isa::Inst(large.data()), nothing);
+  both.add(isa::Inst(small.data()), nothing);
+  both.add(isa::Inst(large.data()), nothing);
+  EXPECT_DOUBLE_EQ(both.predict(kTraits), one.predict(kTraits) + other.predict(kTraits));
 }
 
 TEST(Launch, OneTaskIsNotSplit) {
   const auto words = product(4096, 4096);
   Launch launch;
   launch.add(isa::Inst(words.data()), nothing);
-  EXPECT_FALSE(launch.split(2, true, kTraits));
+  launch.predict(kTraits);
+  EXPECT_FALSE(launch.split(2));
 }
 
 TEST(Launch, EachTaskIsInOneChunk) {
@@ -62,7 +64,8 @@ TEST(Launch, EachTaskIsInOneChunk) {
   Launch launch;
   launch.add(isa::Inst(small.data()), nothing);
   launch.add(isa::Inst(large.data()), nothing);
-  ASSERT_TRUE(launch.split(2, true, kTraits));
+  launch.predict(kTraits);
+  ASSERT_TRUE(launch.split(2));
   std::map<const isa::Word*, std::int64_t> tasks;
   for (const auto& chunk : chunks_of(launch)) {
     for (const auto& [words, count] : chunk) tasks[words] += count;
@@ -76,7 +79,8 @@ TEST(Launch, CostlyChunksComeFirstAndCheapTasksShareOne) {
   Launch launch;
   launch.add(isa::Inst(small.data()), nothing);
   launch.add(isa::Inst(large.data()), nothing);
-  ASSERT_TRUE(launch.split(2, true, kTraits));
+  launch.predict(kTraits);
+  ASSERT_TRUE(launch.split(2));
   const auto chunks = chunks_of(launch);
   EXPECT_EQ(chunks.front().begin()->first, large.data());
   EXPECT_EQ(chunks.front().begin()->second, 1);
@@ -84,12 +88,22 @@ TEST(Launch, CostlyChunksComeFirstAndCheapTasksShareOne) {
   EXPECT_GE(chunks.back().begin()->second, 4);
 }
 
+TEST(Launch, ThePoolCanCountTheChunksOfAnyNumberOfTasks) {
+  const auto huge = product(std::int64_t{1} << 40, 8);
+  Launch launch;
+  for (int i = 0; i < isa::kMaxLaunch; ++i) launch.add(isa::Inst(huge.data()), nothing);
+  launch.predict(kTraits);
+  ASSERT_TRUE(launch.split(2));
+  EXPECT_LE(launch.chunks(), std::int64_t{1} << 17);
+}
+
 TEST(Launch, ARangeOfChunksRunsAsOne) {
   const auto small = product(64, 8), large = product(2048, 64);
   Launch launch;
   launch.add(isa::Inst(small.data()), nothing);
   launch.add(isa::Inst(large.data()), nothing);
-  ASSERT_TRUE(launch.split(2, true, kTraits));
+  launch.predict(kTraits);
+  ASSERT_TRUE(launch.split(2));
   std::int64_t all = 0;
   launch.visit_chunks(0, launch.chunks(), [&](const isa::Inst&, TaskHandler, std::int64_t first, std::int64_t last) {
     all += last - first;

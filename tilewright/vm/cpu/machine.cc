@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "tilewright/vm/cpu/cost.h"
 #include "tilewright/vm/cpu/launch.h"
 #include "tilewright/vm/cpu/machine_levels.h"
 #include "tilewright/vm/cpu/machine_scratch.h"
@@ -15,6 +16,11 @@
 namespace tilewright::vm {
 namespace cpu {
 namespace {
+
+constexpr double kSplitMicros = 10;  // waking a worker costs more than shorter work takes
+constexpr double kAwakeSplitMicros =
+    6;                          // a worker that spins begins within half a microsecond, and fetches what others wrote
+constexpr int kLookAhead = 24;  // instructions
 
 // Keeps the first fault that a task reports, and of which instruction it was.
 struct FaultSink {
@@ -54,7 +60,7 @@ class Sequence {
   bool next(std::int64_t& tasks) {
     while (at_ < end_ && !sink_.met.load(std::memory_order_acquire)) {
       if (!read_launch()) return false;
-      if (launch_.split(threads_, workers_are_awake(), traits_)) {
+      if (is_worth_threads() && launch_.split(threads_)) {
         tasks = launch_.chunks();
         return true;
       }
@@ -88,6 +94,21 @@ class Sequence {
     const WorkerMemory memory = worker_memory();
     TW_CHECK(memory.scratch != nullptr, "the system has memory for a worker");
     return memory;
+  }
+
+  // Whether several threads finish the launch sooner than one.
+  bool is_worth_threads() {
+    if (threads_ == 1 || launch_.tasks() <= 1) return false;
+    double micros = launch_.predict(traits_);
+    if (micros < kAwakeSplitMicros || micros >= kSplitMicros || workers_are_awake()) return micros >= kAwakeSplitMicros;
+    // A worker that is woken now serves the launches that follow, too.
+    const isa::Word* at = at_;
+    for (int i = 0; i < kLookAhead && at < end_ && micros < kSplitMicros; ++i) {
+      const isa::Inst inst(at);
+      if (inst.tasks() > 1 || inst.beside()) micros += predict_microseconds(inst, traits_);
+      at += inst.num_words();
+    }
+    return micros >= kSplitMicros;
   }
 
   bool read_launch() {
