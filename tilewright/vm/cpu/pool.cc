@@ -29,6 +29,9 @@ constexpr std::uint64_t kChunkMask = (std::uint64_t{1} << kChunkBits) - 1;
 constexpr std::uint64_t kClosed = kChunkMask;  // more chunks from the front than a job has
 constexpr std::int64_t kMaxChunks = std::int64_t{1} << (kChunkBits - 1);
 constexpr auto kSpinTime = std::chrono::microseconds(20);
+// Within a sequence the next phase is as far away as the chunk that another thread is in: sleeping would cost its
+// wake-up in every phase.
+constexpr auto kPhaseSpinTime = std::chrono::microseconds(300);
 
 thread_local bool claims_from_back = false;
 
@@ -66,9 +69,9 @@ void futex_wake(std::atomic<std::uint32_t>& word, int count) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
-// Spins until `done` is true or about 20 us have passed. Returns whether it is true.
+// Spins until `done` is true or `limit` has passed. Returns whether it is true.
 template <typename Done>
-bool spin_until(Done done) {
+bool spin_until(Done done, std::chrono::microseconds limit = kSpinTime) {
   const auto spin = [&] {
     for (int i = 0; i < 32; ++i) {
       if (done()) return true;
@@ -80,7 +83,7 @@ bool spin_until(Done done) {
   const auto start = std::chrono::steady_clock::now();
   do {
     if (spin()) return true;
-  } while (std::chrono::steady_clock::now() - start < kSpinTime);
+  } while (std::chrono::steady_clock::now() - start < limit);
   return false;
 }
 
@@ -102,8 +105,9 @@ struct Pool {
   Slot slots[kSlots];
   alignas(64) std::atomic<std::uint32_t> epoch{0};  // moves with every new job; sleeping workers wait on it
   std::atomic<int> sleepers{0};
-  std::atomic<int> limit{1};    // threads per job, callers included
-  std::atomic<int> workers{0};  // started
+  std::atomic<int> limit{1};      // threads per job, callers included
+  std::atomic<int> workers{0};    // started
+  std::atomic<int> sequences{0};  // that run now
   std::mutex start_mutex;
 };
 
@@ -121,6 +125,7 @@ Pool& pool() {
                      }
                      child.sleepers = 0;
                      child.workers = 0;
+                     child.sequences = 0;
                      child.start_mutex.unlock();
                    });
     return created;
@@ -175,6 +180,14 @@ bool work_on(Slot& slot, bool has_first = false) {
   }
 }
 
+// Whether there is a new job or phase, after some looking.
+bool wait_for_work(Pool& p, std::uint32_t epoch) {
+  const auto moved = [&] { return p.epoch.load(std::memory_order_relaxed) != epoch; };
+  const auto moved_or_ended = [&] { return moved() || p.sequences.load(std::memory_order_relaxed) == 0; };
+  if (!moved_or_ended()) spin_until(moved_or_ended, kPhaseSpinTime);
+  return spin_until(moved);
+}
+
 void worker_loop(int index) {
   claims_from_back = index % 2 == 0;
   Pool& p = pool();
@@ -185,8 +198,7 @@ void worker_loop(int index) {
       for (Slot& slot : p.slots) worked |= work_on(slot);
     }
     if (worked) continue;
-    if (index < p.limit.load(std::memory_order_relaxed) - 1 &&
-        spin_until([&] { return p.epoch.load(std::memory_order_relaxed) != epoch; })) {
+    if (index < p.limit.load(std::memory_order_relaxed) - 1 && wait_for_work(p, epoch)) {
       continue;
     }
     p.sleepers.fetch_add(1, std::memory_order_seq_cst);
@@ -265,7 +277,7 @@ void follow_phases(Slot& slot) {
   for (bool has_first = true;; has_first = false) {
     work_on(slot, has_first);
     if (slot.ended.load(std::memory_order_seq_cst)) break;
-    if (spin_until(something)) continue;
+    if (spin_until(something, kPhaseSpinTime)) continue;
     slot.caller_sleeps.store(1, std::memory_order_seq_cst);
     if (!something()) futex_wait(slot.caller_sleeps, 1);
     slot.caller_sleeps.store(0, std::memory_order_relaxed);
@@ -338,9 +350,11 @@ void run_phases(NextPhase next, ParallelBody body, void* context) {
   if (p.workers.load(std::memory_order_relaxed) < threads - 1) start_workers(p);
   slot->ended.store(false, std::memory_order_relaxed);
   slot->next.store(next, std::memory_order_relaxed);
+  p.sequences.fetch_add(1, std::memory_order_relaxed);
   publish(*slot, tasks, 1, tasks, body, context);
   wake_workers(p, tasks - 1);
   follow_phases(*slot);
+  p.sequences.fetch_sub(1, std::memory_order_relaxed);
   slot->next.store(nullptr, std::memory_order_relaxed);
   slot->taken.store(false, std::memory_order_release);
 }

@@ -1,8 +1,9 @@
 // The process-wide thread pool. A caller of parallel_for works too: it claims chunks like any worker, finishes what
 // nobody took, and waits only for chunks that a worker has already begun. So a descheduled worker costs one chunk,
-// never the job. Workers start with the first job, look for work for about 20 us after the last one, then sleep; an
-// idle process uses no CPU. Several threads may call at once; a task may itself call parallel_for. After fork() the
-// child starts workers of its own. Hot path: parallel_for allocates nothing and takes no lock once the workers exist.
+// never the job. Workers start with the first job, look for work for about 20 us after the last one (300 us while a
+// sequence of phases runs), then sleep; an idle process uses no CPU. Several threads may call at once; a task may
+// itself call parallel_for. After fork() the child starts workers of its own. Hot path: parallel_for allocates nothing
+// and takes no lock once the workers exist.
 #pragma once
 
 #include <cstdint>
