@@ -100,6 +100,8 @@ void conv_tiles(const Geometry& g, const ConvOperands& o, const BackendTraits& t
   const double wanted = static_cast<double>(traits.flops_per_us) * 40 / work;
   const auto columns = static_cast<std::int64_t>(std::min(wanted, static_cast<double>(all)));
   positions = std::min(all, round_up(std::max<std::int64_t>(columns, 1), panel));
+  // Whole rows of the output, which share rows of x.
+  if (2 * positions >= g.out[2]) positions = std::min(all, round_up(positions - g.out[2] / 2, g.out[2]));
   rows = std::max<std::int64_t>(o.outputs, 1);
   const std::int64_t tasks = o.x.sizes[0] * o.groups * ((all + positions - 1) / positions);
   if (traits.threads > 1 && tasks < 2 * traits.threads && rows >= 4 * traits.matmul_rows) {
@@ -108,7 +110,19 @@ void conv_tiles(const Geometry& g, const ConvOperands& o, const BackendTraits& t
   }
 }
 
-Status emit_conv_instruction(const Geometry& g, const ConvOperands& o, const Kernel& kernel, Emitter& out) {
+// A last axis of one element gives its place to the one before: machines run along the last one.
+void drop_last_axis(Geometry& g, Axes& steps) {
+  const auto is_one = [&](std::size_t i) { return g.in[i] == 1 && g.out[i] == 1 && g.window[i] == 1 && g.low[i] == 0; };
+  for (int i = 0; i < 2 && is_one(2); ++i) {
+    for (Axes* axes : {&g.in, &g.out, &g.window, &g.stride, &g.low, &g.dilation, &g.spread, &steps}) {
+      std::rotate(axes->begin(), axes->begin() + 2, axes->end());
+    }
+  }
+}
+
+Status emit_conv_instruction(Geometry g, const ConvOperands& o, const Kernel& kernel, Emitter& out) {
+  Axes steps = spatial_steps(o.x);
+  drop_last_axis(g, steps);
   std::int64_t rows = 1, positions = 1;
   conv_tiles(g, o, *kernel.traits, rows, positions);
   const std::int64_t batch = o.x.sizes[0];
@@ -119,7 +133,6 @@ Status emit_conv_instruction(const Geometry& g, const ConvOperands& o, const Ker
   write(g.in, out);
   write(g.out, out, 1);
   for (const Axes* axes : {&g.window, &g.stride, &g.low, &g.dilation, &g.spread}) write(*axes, out);
-  const Axes steps = spatial_steps(o.x);
   out.field(steps[0]);
   out.field(steps[1]);
   out.field(rows);

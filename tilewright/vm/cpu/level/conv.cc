@@ -1,8 +1,9 @@
 // The conv instruction. A task makes a block of output channels x positions. Windows of one element with step 1 are a
-// matrix product: x is the matrix, and the weights are read where they lie. Others read a slab (conv_direct.cc), if it
-// fits private scratch; if not, the windows of one panel of positions become a matrix [channels and taps][positions]
-// there, a block of terms at a time. The sums run in the order of channels and taps, after the bias.
-// HOT: no allocation, no call but kernels and copies.
+// matrix product: x is the matrix, and the weights are read where they lie. Planes of one channel have a way of their
+// own (conv_depthwise.cc). Others read a slab (conv_direct.cc), if it fits private scratch; if not, the windows of one
+// panel of positions become a matrix [channels and taps][positions] there, a block of terms at a time. The sums run in
+// the order of channels and taps, after the bias. HOT: no allocation, no call but kernels and copies.
+#include "tilewright/vm/cpu/level/conv_depthwise.h"
 #include "tilewright/vm/cpu/level/conv_direct.h"
 #include "tilewright/vm/cpu/level/conv_operands.h"
 #include "tilewright/vm/cpu/level/matmul_kernel.h"
@@ -161,6 +162,9 @@ void ConvRun<T>::multiply_panel_at(std::int64_t position, std::int64_t columns, 
 
 template <typename T>
 void run_conv(const isa::Inst& inst, const TaskContext& context, const isa::Task& task) {
+  if constexpr (__is_same(T, float)) {
+    if (convolve_depthwise(inst, context, task)) return;
+  }
   ConvRun<T> run(inst, context, task);
   const bool matrix = run.is_matrix();
   if (matrix || !convolve_slabs<T>(inst, context, task)) run.run(matrix);

@@ -2,6 +2,9 @@
 // HOT: no allocation, no call but copies.
 #include "tilewright/vm/cpu/level/conv_slab.h"
 
+#include "tilewright/vm/cpu/level/split.h"
+#include "tilewright/vm/cpu/level/turn.h"
+
 namespace tilewright::vm::cpu::TW_LEVEL {
 namespace {
 
@@ -16,6 +19,25 @@ Vec<T> load_lanes(const T* from, std::uint32_t lanes) {
   return (Vec<T>)_mm512_maskz_loadu_pd(static_cast<__mmask8>(lanes), from);
 }
 #endif
+
+// to[i] = from[2 * i] for i below count, of which nothing beyond is read.
+template <typename T>
+std::int64_t load_every_other(T* to, const T* from, std::int64_t count) {
+  constexpr auto kOrder = std::make_integer_sequence<int, kLanes<T>>{};
+  for (std::int64_t i = 0; i < count; i += kLanes<T>) {
+    const T* const at = from + 2 * i;
+    const std::int64_t left = 2 * (count - i) - 1;
+    if (left >= 2 * kLanes<T>) {
+      store<T>(to + i, every_other(load<T>(at), load<T>(at + kLanes<T>), 0, kOrder));
+      continue;
+    }
+    const Vec<T> a = load_part<T>(at, PartMask<T>(static_cast<int>(isa::least(left, kLanes<T>))));
+    Vec<T> b{};
+    if (left > kLanes<T>) b = load_part<T>(at + kLanes<T>, PartMask<T>(static_cast<int>(left - kLanes<T>)));
+    store_part<T>(to + i, PartMask<T>(static_cast<int>(count - i)), every_other(a, b, 0, kOrder));
+  }
+  return count;
+}
 
 // Columns first, first + stride, .. of a row of x, or zeros where there is none.
 template <typename T>
@@ -32,6 +54,9 @@ void fill_row(T* to, std::int64_t count, const char* row, const WindowAxis& axis
     const PartMask<T> rest(static_cast<int>(part.end - i));
     store_part<T>(to + i, rest, load_part<T>(reinterpret_cast<const T*>(from + i * step), rest));
     i = part.end;
+  }
+  if (step == 2 * static_cast<std::int64_t>(sizeof(T))) {
+    i += load_every_other<T>(to + i, reinterpret_cast<const T*>(from + i * step), part.end - i);
   }
   for (; i < part.end; ++i) to[i] = load_element<T>(from + i * step);
   for (; i < count; ++i) to[i] = T{};
@@ -51,6 +76,31 @@ struct Remainders {
   std::uint64_t rows, columns;
 };
 
+#if defined(TW_LEVEL_AVX512)
+// Of the elements at .. at + kLanes - 1, those from begin to end - 1.
+template <typename T>
+std::uint32_t lanes_between(std::int64_t begin, std::int64_t end, std::int64_t at) {
+  const std::int64_t low = begin - at, high = end - at;
+  const std::uint32_t below = high <= 0 ? 0 : high >= kLanes<T> ? (1u << kLanes<T>)-1 : (1u << high) - 1;
+  return low <= 0 ? below : low >= kLanes<T> ? 0u : below & ~((1u << low) - 1);
+}
+
+// Both remainders of a row with step 2: columns first, first + 2, .. and first + 1, first + 3, .., or zeros.
+template <typename T>
+void fill_pairs(T* to, T* odd, std::int64_t count, const char* row, std::int64_t size, std::int64_t first) {
+  constexpr auto kOrder = std::make_integer_sequence<int, kLanes<T>>{};
+  const T* const from = reinterpret_cast<const T*>(row) + first;
+  for (std::int64_t i = 0; i < count; i += kLanes<T>) {
+    const std::int64_t at = first + 2 * i;
+    const Vec<T> a = load_lanes<T>(from + 2 * i, lanes_between<T>(0, size, at));
+    const Vec<T> b = load_lanes<T>(from + 2 * i + kLanes<T>, lanes_between<T>(0, size, at + kLanes<T>));
+    const PartMask<T> part(static_cast<int>(isa::least(count - i, kLanes<T>)));
+    store_part<T>(to + i, part, every_other(a, b, 0, kOrder));
+    store_part<T>(odd + i, part, every_other(a, b, 1, kOrder));
+  }
+}
+#endif
+
 // Rows begin .. end - 1 of a plane are those of x from `row` on, the others are zeros. Step 1.
 template <typename T>
 void fill_plane(const Slab& slab, T* to, const char* row, std::int64_t begin, std::int64_t end, std::int64_t span) {
@@ -61,15 +111,10 @@ void fill_plane(const Slab& slab, T* to, const char* row, std::int64_t begin, st
   if (a.axis.step == static_cast<std::int64_t>(sizeof(T))) {
     // Whole vectors: what is beyond the pitch is the start of the next row, which is written after.
     const Inside part = inside(first, 1, a.axis.in, pitch);
-    const auto lanes_in = [&](std::int64_t i) {
-      const std::int64_t low = part.begin - i, high = part.end - i;
-      const std::uint32_t below = high <= 0 ? 0 : high >= kLanes<T> ? (1u << kLanes<T>)-1 : (1u << high) - 1;
-      return low <= 0 ? below : low >= kLanes<T> ? 0u : below & ~((1u << low) - 1);
-    };
     for (std::int64_t line = begin; line < end; ++line) {
       const T* const from = reinterpret_cast<const T*>(row + line * slab.axes[1].axis.step + first * a.axis.step);
       for (std::int64_t i = 0; i < pitch; i += kLanes<T>) {
-        store<T>(to + line * pitch + i, load_lanes<T>(from + i, lanes_in(i)));
+        store<T>(to + line * pitch + i, load_lanes<T>(from + i, lanes_between<T>(part.begin, part.end, i)));
       }
     }
     for (std::int64_t i = end * pitch; i < span * pitch; ++i) to[i] = T{};
@@ -91,6 +136,12 @@ void fill_split_plane(const Slab& slab, T* to, const char* row, std::int64_t beg
   for (std::int64_t i = 0; i < span; ++i) {
     if (s2 <= 64 && (met.rows >> (i % s2) & 1) == 0) continue;
     T* line = to + slab.row_at(i);
+#if defined(TW_LEVEL_AVX512)
+    if (s3 == 2 && i >= begin && i < end && a3.axis.step == static_cast<std::int64_t>(sizeof(T))) {
+      fill_pairs<T>(line, line + s2 * slab.rows * slab.pitch, slab.pitch, row + i * a2.axis.step, a3.axis.in, first);
+      continue;
+    }
+#endif
     for (std::int64_t j = 0; j < s3; ++j, line += s2 * slab.rows * slab.pitch) {
       if (s3 <= 64 && (met.columns >> j & 1) == 0) continue;
       if (i >= begin && i < end) {
@@ -121,8 +172,37 @@ Slab::Slab(const ConvAxis (&given)[3]) : axes{given[0], given[1], given[2]} {
   channel = axes[0].taps * plane;
 }
 
+// Channels side by side in x are turned around: the rows of all channels at once.
+template <typename T>
+void fill_turned(const Slab& slab, T* to, const char* x, std::int64_t channels) {
+  const ConvAxis &a1 = slab.axes[0], &a2 = slab.axes[1], &a3 = slab.axes[2];
+  const std::int64_t row0 = a2.first * a2.axis.stride + a2.low, column0 = a3.first * a3.axis.stride + a3.low;
+  const std::int64_t span = (a2.count - 1) * a2.axis.stride + a2.high - a2.low + 1;
+  const std::int64_t all = channels * slab.channel, s2 = a2.axis.stride, s3 = a3.axis.stride;
+  for (std::int64_t i = 0; i < all; ++i) to[i] = T{};
+  for (std::int64_t tap = 0; tap < a1.axis.window; ++tap) {
+    if (!a1.meets(tap)) continue;
+    const std::int64_t at = a1.first * a1.axis.stride + a1.offset_of(tap);
+    for (std::int64_t i = 0; i < span && at >= 0 && at < a1.axis.in; ++i) {
+      if (row0 + i < 0 || row0 + i >= a2.axis.in) continue;
+      const char* const row = x + at * a1.axis.step + (row0 + i) * a2.axis.step;
+      for (std::int64_t j = 0; j < s3; ++j) {
+        const Inside part = inside(column0 + j, s3, a3.axis.in, slab.pitch);
+        T* const line = to + slab.row_at(i) + j * s2 * slab.rows * slab.pitch + part.begin;
+        turn<T>(reinterpret_cast<char*>(line), slab.channel * static_cast<std::int64_t>(sizeof(T)),
+                row + (column0 + j + part.begin * s3) * a3.axis.step, s3 * a3.axis.step, channels,
+                part.end - part.begin);
+      }
+    }
+    to += slab.plane;
+  }
+}
+
 template <typename T>
 void fill_slab(const Slab& slab, T* to, const char* x, std::int64_t x_channel, std::int64_t channels) {
+  if (x_channel == static_cast<std::int64_t>(sizeof(T)) && slab.axes[2].axis.step != x_channel && channels > 1) {
+    return fill_turned<T>(slab, to, x, channels);
+  }
   const ConvAxis &a1 = slab.axes[0], &a2 = slab.axes[1], &a3 = slab.axes[2];
   const std::int64_t row0 = a2.first * a2.axis.stride + a2.low;
   const std::int64_t span = (a2.count - 1) * a2.axis.stride + a2.high - a2.low + 1;

@@ -255,15 +255,17 @@ struct Window {
   std::int64_t in[3], out[3], size[3], stride[3], low[3], dilation[3], spread[3];
 
   // Of two axes, with large windows and steps.
-  static Window large(Draw& draw) {
+  static Window large(Draw& draw, std::int64_t widest = 80) {
     Window w(draw, false);
-    w.in[2] = 1 + draw.below(draw.below(4) == 0 ? 5000 : 80), w.in[1] = 1 + draw.below(12);
+    w.in[2] = 1 + draw.below(draw.below(4) == 0 ? widest : 80), w.in[1] = 1 + draw.below(12);
     for (int axis = 1; axis < 3; ++axis) {
       w.size[axis] = 1 + draw.below(13), w.stride[axis] = 1 + draw.below(6), w.low[axis] = draw.below(w.size[axis]);
       w.fit(axis);
     }
     return w;
   }
+
+  void make_flat() { in[0] = size[0] = stride[0] = out[0] = 1, low[0] = 0; }
 
   Window(Draw& draw, bool spreads) {
     for (int axis = 0; axis < 3; ++axis) {
@@ -283,36 +285,55 @@ struct Window {
   std::int64_t positions() const { return out[0] * out[1] * out[2]; }
 };
 
+struct ConvCase {
+  DType dtype;
+  std::int64_t groups, channels, outs;
+  bool turned = false;  // channels of x side by side
+};
+
+void compare_conv(Draw& draw, const Window& w, const ConvCase& c) {
+  const std::int64_t e = byte_size(c.dtype), batch = 1 + draw.below(2), p = w.positions();
+  const std::int64_t terms = c.channels * w.taps(), all = c.groups * c.channels;
+  const std::vector<Room> rooms{{c.dtype, batch * all * w.plane(), false, -2, 3},
+                                {c.dtype, c.groups * c.outs * terms, false, -2, 3},
+                                {c.dtype, batch * c.groups * c.outs * p, true},
+                                {c.dtype, c.groups * c.outs, false, -2, 3}};
+  const std::int64_t step = c.turned ? all * e : e, channel = c.turned ? e : w.plane() * e;
+  std::vector<TestStream> streams{
+      {Space::kBuffer, c.dtype, 0, 0, step, {all * w.plane() * e, c.channels * channel, channel}},
+      {Space::kBuffer, c.dtype, 1, 0, e, {0, c.outs * terms * e, terms * e}},
+      {Space::kBuffer, c.dtype, 2, 0, e, {c.groups * c.outs * p * e, c.outs * p * e, p * e}}};
+  if (draw.below(2) == 0) streams.push_back({Space::kBuffer, c.dtype, 3, 0, 0, {0, c.outs * e, e}});
+  const isa::ConvFields fields{c.channels,     w.in[0],
+                               w.in[1],        w.in[2],
+                               w.out[1],       w.out[2],
+                               w.size[0],      w.size[1],
+                               w.size[2],      w.stride[0],
+                               w.stride[1],    w.stride[2],
+                               w.low[0],       w.low[1],
+                               w.low[2],       w.dilation[0],
+                               w.dilation[1],  w.dilation[2],
+                               w.spread[0],    w.spread[1],
+                               w.spread[2],    w.in[1] * w.in[2] * step,
+                               w.in[2] * step, draw.tile(c.outs),
+                               draw.tile(p)};
+  compare(one_instruction(fields, {batch, c.groups, c.outs}, p, streams, {}, bytes_of(rooms)), rooms, draw, 1e-4);
+}
+
 TEST(Conv, EqualsTheReference) {
   sweep(150, 9, [](Draw& draw) {
     static constexpr DType kOf[] = {DType::kF32, DType::kF32, DType::kF64, DType::kI32, DType::kI64};
     const DType dtype = draw.of(kOf);
     const Window w(draw, true);
-    const std::int64_t e = byte_size(dtype), batch = 1 + draw.below(2), groups = 1 + draw.below(3);
-    const std::int64_t channels = 1 + draw.below(5), outs = 1 + draw.below(19), p = w.positions();
-    const std::vector<Room> rooms{{dtype, batch * groups * channels * w.plane(), false, -2, 3},
-                                  {dtype, groups * outs * channels * w.taps(), false, -2, 3},
-                                  {dtype, batch * groups * outs * p, true},
-                                  {dtype, groups * outs, false, -2, 3}};
-    const std::int64_t x = channels * w.plane() * e, filter = channels * w.taps() * e;
-    std::vector<TestStream> streams{{Space::kBuffer, dtype, 0, 0, e, {groups * x, x, w.plane() * e}},
-                                    {Space::kBuffer, dtype, 1, 0, e, {0, outs * filter, filter}},
-                                    {Space::kBuffer, dtype, 2, 0, e, {groups * outs * p * e, outs * p * e, p * e}}};
-    if (draw.below(2) == 0) streams.push_back({Space::kBuffer, dtype, 3, 0, 0, {0, outs * e, e}});
-    const isa::ConvFields fields{channels,      w.in[0],
-                                 w.in[1],       w.in[2],
-                                 w.out[1],      w.out[2],
-                                 w.size[0],     w.size[1],
-                                 w.size[2],     w.stride[0],
-                                 w.stride[1],   w.stride[2],
-                                 w.low[0],      w.low[1],
-                                 w.low[2],      w.dilation[0],
-                                 w.dilation[1], w.dilation[2],
-                                 w.spread[0],   w.spread[1],
-                                 w.spread[2],   w.in[1] * w.in[2] * e,
-                                 w.in[2] * e,   draw.tile(outs),
-                                 draw.tile(p)};
-    compare(one_instruction(fields, {batch, groups, outs}, p, streams, {}, bytes_of(rooms)), rooms, draw, 1e-4);
+    compare_conv(draw, w, {dtype, 1 + draw.below(3), 1 + draw.below(5), 1 + draw.below(19), draw.below(3) == 0});
+  });
+}
+
+TEST(Conv, OfOneChannelEachEqualsTheReference) {
+  sweep(120, 12, [](Draw& draw) {
+    Window w = draw.below(2) == 0 ? Window::large(draw) : Window(draw, false);
+    w.make_flat();
+    compare_conv(draw, w, {DType::kF32, 1 + draw.below(9), 1, 1 + draw.below(2)});
   });
 }
 
@@ -321,7 +342,7 @@ TEST(PoolInstruction, EqualsTheReference) {
     static constexpr DType kOf[] = {DType::kF32, DType::kF64, DType::kI32, DType::kI64};
     const std::int64_t kind = draw.below(2);
     const DType dtype = kOf[draw.below(kind == 0 ? 4 : 2)];
-    const Window w = draw.below(3) == 0 ? Window::large(draw) : Window(draw, false);
+    const Window w = draw.below(3) == 0 ? Window::large(draw, 5000) : Window(draw, false);
     const std::int64_t e = byte_size(dtype), batch = 1 + draw.below(2), channels = 1 + draw.below(9), p = w.positions();
     std::vector<Room> rooms{{dtype, batch * channels * w.plane()},
                             {dtype, batch * channels * p, true},

@@ -4,9 +4,8 @@
 // HOT: no allocation, no call.
 #include "tilewright/vm/cpu/level/pool_lines.h"
 
-#include <utility>
-
 #include "tilewright/vm/cpu/level/matmul_vector.h"
+#include "tilewright/vm/cpu/level/split.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 namespace {
@@ -59,22 +58,6 @@ template <typename T>
 TW_INLINE void store_first(T* to, std::int64_t count, VecOf<T> value) {
   store_part<Bits<T>>(reinterpret_cast<Bits<T>*>(to), PartMask<Bits<T>>(static_cast<int>(count)),
                       (VecOf<Bits<T>>)value);
-}
-
-template <typename T, int... I>
-TW_INLINE VecOf<T> every_other(VecOf<T> a, VecOf<T> b, int first, std::integer_sequence<int, I...>) {
-  return first == 0 ? __builtin_shufflevector(a, b, (2 * I)...) : __builtin_shufflevector(a, b, (2 * I + 1)...);
-}
-
-// to[r * room + j] = from[j * 2 + r] for j below count.
-template <typename T>
-void split_by_two(T* to, std::int64_t room, const T* from, std::int64_t count) {
-  constexpr auto kOrder = std::make_integer_sequence<int, kLanes<T>>{};
-  for (std::int64_t j = 0; j < count; j += kLanes<T>) {
-    const VecOf<T> a = load<T>(from + 2 * j), b = load<T>(from + 2 * j + kLanes<T>);
-    store<T>(to + j, every_other<T>(a, b, 0, kOrder));
-    store<T>(to + room + j, every_other<T>(a, b, 1, kOrder));
-  }
 }
 
 template <typename T, template <typename> class Operation>
