@@ -74,6 +74,7 @@ bool recognise_attention(Graph& graph);
 bool inline_composites(Graph& graph);
 bool quantized_products(Graph& graph);
 bool simple_powers(Graph& graph);
+bool scale_convolutions(Graph& graph);  // of the outermost graph
 bool split_reduces(Graph& graph);
 bool widen_products(Graph& graph);
 bool sink_reshapes(Graph& graph);

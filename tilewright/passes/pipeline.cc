@@ -32,6 +32,8 @@ constexpr Pass kPipeline[] = {
     {"inline_composites", plain<inline_composites>, "a composite without a native kernel is its definition"},
     {"fold_constants", plain<fold_constants>, "so it is in definitions"},
     {"simple_powers", plain<simple_powers>, "a power with a small exponent is a product or a root"},
+    {"scale_convolutions", plain<scale_convolutions>,
+     "factors and shifts of the channels of a convolution are in its weights and bias", true},
     {"widen_products", plain<widen_products>, "a product of values that were widened for it reads them as they are"},
     {"split_reduces", plain<split_reduces>, "a reduction is over adjacent axes and keeps them as size 1"},
     {"sink_reshapes", plain<sink_reshapes>,

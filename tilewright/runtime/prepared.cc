@@ -83,7 +83,7 @@ Result<std::shared_ptr<const PreparedValues>> Prepared::values(std::span<const T
   for (const std::size_t input : plan_.inputs) made->sources.push_back(inputs[input]);
   TensorSink sink;
   TW_TRY(runner_->run(made->sources, {}, sink, nullptr));
-  runner_->trim();  // it runs seldom
+  if (held_ == nullptr) runner_->trim();  // a second time there may be many more
   const std::uint64_t identity = new_identity();
   made->tensors = std::move(sink.tensors());
   made->tensors.resize(plan_.plan->outputs.size());
