@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import sympy
 import torch
@@ -170,7 +170,7 @@ def holds_for_sizes(condition: Any) -> bool:
     return isinstance(condition, sympy.Eq) and bool(difference == 0)
 
 
-def _traced(op: Op, rows: Sequence[ResultLayout], sizes: Sequence[int], mode: str) -> Any:
+def _traced(op: Op, rows: Sequence[ResultLayout], sizes: Sequence[int], mode: Literal["fake", "symbolic"]) -> Any:
     def call(*inputs: Any) -> Any:
         tensors, numbers = iter(inputs[: len(rows)]), iter(inputs[len(rows) :])
 
