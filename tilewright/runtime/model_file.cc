@@ -1,13 +1,11 @@
 // Writes model files. The head is made in memory, the tensors are streamed.
 #include "tilewright/runtime/model_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
+#include "tilewright/base/file_writer.h"
 #include "tilewright/runtime/model_file_format.h"
 
 namespace tilewright::runtime {
@@ -141,16 +139,6 @@ Status write_image(const Image& image, Put&& put) {
   return {};
 }
 
-Status write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(file, bytes.data(), std::min<std::size_t>(bytes.size(), 1 << 30));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return fail(ErrorKind::kInvalidArgument, "cannot write: {}", std::strerror(errno));
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-  }
-  return {};
-}
-
 }  // namespace
 
 Status check_storable(const Graph& graph) {
@@ -194,18 +182,11 @@ Result<std::vector<std::byte>> encode_model(const Graph& graph, const std::map<s
 Status save_model(const Graph& graph, const std::map<std::string, Tensor>& weights, const ModelExtras& extras,
                   const std::string& path) {
   TW_ASSIGN(const Image image, make_image(graph, weights, extras));
-  const std::string partial = fmt::format("{}.{}.partial", path, getpid());
-  const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return fail(ErrorKind::kInvalidArgument, "{}: cannot write: {}", path, std::strerror(errno));
-  Status status = write_image(image, [&](std::span<const std::byte> piece) { return write_all(file, piece); });
-  if (::close(file) != 0 && status.ok())
-    status = fail(ErrorKind::kInvalidArgument, "cannot write: {}", std::strerror(errno));
-  if (status.ok() && std::rename(partial.c_str(), path.c_str()) != 0) {
-    status = fail(ErrorKind::kInvalidArgument, "cannot write: {}", std::strerror(errno));
-  }
-  if (status.ok()) return {};
-  ::unlink(partial.c_str());
-  return std::move(status).error().in(path);
+  FileWriter file(path);
+  TW_TRY(write_image(image, [&](std::span<const std::byte> piece) {
+    return file.put({reinterpret_cast<const char*>(piece.data()), piece.size()});
+  }));
+  return file.finish();
 }
 
 }  // namespace tilewright::runtime

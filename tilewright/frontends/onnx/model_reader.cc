@@ -2,8 +2,6 @@
 // it.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "tilewright/frontends/onnx/importer.h"
@@ -82,19 +80,7 @@ Status ModelReader::set_weights(const std::map<std::string, Tensor>& weights) {
 
 Status ModelReader::write(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  TW_ASSIGN(const std::string bytes, encode(*source_));
-  const std::string partial = path + ".partial";
-  const auto failed = [&](const char* what) {
-    const int reason = errno;
-    std::remove(partial.c_str());
-    return fail(ErrorKind::kInvalidArgument, "{}: cannot {}: {}", path, what, std::strerror(reason));
-  };
-  std::FILE* file = std::fopen(partial.c_str(), "wb");
-  if (file == nullptr) return failed("write");
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  if (std::fclose(file) != 0 || !written) return failed("write");
-  if (std::rename(partial.c_str(), path.c_str()) != 0) return failed("rename");
-  return {};
+  return write_source(*source_, path);
 }
 
 }  // namespace tilewright::onnx

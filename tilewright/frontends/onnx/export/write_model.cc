@@ -1,40 +1,14 @@
-// Writes an exported model to its files: under another name first, so that a file is there whole or not at all.
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
+// Writes an exported model to its files, each of which is there whole or not at all.
+#include "tilewright/base/file_writer.h"
 #include "tilewright/frontends/onnx/export/export.h"
 
 namespace tilewright::onnx {
 namespace {
 
-Status write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(file, bytes.data(), std::min<std::size_t>(bytes.size(), std::size_t{1} << 30));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return fail(ErrorKind::kInvalidArgument, "cannot write: {}", std::strerror(errno));
-    bytes.remove_prefix(static_cast<std::size_t>(done));
-  }
-  return {};
-}
-
 Status write_file(const std::string& path, const std::vector<std::string_view>& pieces) {
-  const std::string partial = fmt::format("{}.{}.partial", path, getpid());
-  const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return fail(ErrorKind::kInvalidArgument, "{}: cannot write: {}", path, std::strerror(errno));
-  Status status;
-  for (std::size_t i = 0; i < pieces.size() && status.ok(); ++i) status = write_all(file, pieces[i]);
-  if (::close(file) != 0 && status.ok()) {
-    status = fail(ErrorKind::kInvalidArgument, "cannot write: {}", std::strerror(errno));
-  }
-  if (status.ok() && std::rename(partial.c_str(), path.c_str()) != 0) {
-    status = fail(ErrorKind::kInvalidArgument, "cannot write: {}", std::strerror(errno));
-  }
-  if (status.ok()) return {};
-  ::unlink(partial.c_str());
-  return std::move(status).error().in(path);
+  FileWriter file(path);
+  for (const std::string_view piece : pieces) TW_TRY(file.put(piece));
+  return file.finish();
 }
 
 }  // namespace
