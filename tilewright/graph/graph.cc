@@ -15,7 +15,13 @@ std::string to_string(const TensorType& type) {
   return out + "]";
 }
 
+// A copy of a graph knows its names when it first needs another one.
 std::string Graph::unique_name(std::string_view wanted) {
+  if (names_.empty()) {
+    for (const Value& value : values_) {
+      if (value.producer == kNoNode || !nodes_[value.producer].dead) names_.emplace(value.name, 1);
+    }
+  }
   const std::string base(wanted.empty() ? "v" : wanted);
   if (names_.emplace(base, 1).second) return base;
   while (true) {
@@ -147,7 +153,6 @@ std::unique_ptr<Graph> Graph::clone() const {
   copy->captures_ = captures_;
   copy->outputs_ = outputs_;
   copy->output_names_ = output_names_;
-  copy->names_ = names_;
   copy->nodes_.reserve(nodes_.size());
   for (const Node& node : nodes_) {
     std::vector<std::unique_ptr<Graph>> regions;

@@ -8,6 +8,7 @@
 #include "tilewright/passes/fused_region.h"
 #include "tilewright/passes/late_symbols.h"
 #include "tilewright/passes/pass.h"
+#include "tilewright/passes/users.h"
 
 namespace tilewright::passes {
 namespace {
@@ -31,14 +32,14 @@ class Fuser {
       : graph_(graph),
         extent_(extent),
         report_(report),
-        users_(graph.users()),
+        users_(graph),
         area_of_(graph.num_nodes(), -1),
         position_(graph.num_nodes(), 0),
         seen_(graph.num_nodes(), 0),
         counted_(graph.num_values(), 0),
         is_output_(graph.num_values(), 0) {
     for (ValueId output : graph.outputs()) is_output_[output] = 1;
-    find_readers();
+    find_late_readers();
     for (std::size_t i = 0; i < graph.order().size(); ++i) position_[graph.order()[i]] = i;
   }
 
@@ -118,16 +119,22 @@ class Fuser {
     }
   }
 
-  // Per node, those that read its values or use symbols that it binds.
-  void find_readers() {
-    readers_.resize(graph_.num_nodes());
+  void find_late_readers() {
     const auto late = late_dependencies(graph_);
+    if (late.empty()) return;
+    late_readers_.resize(graph_.num_nodes());
     for (NodeId id : graph_.order()) {
-      for (ValueId value : graph_.node(id).outputs)
-        readers_[id].insert(readers_[id].end(), users_[value].begin(), users_[value].end());
-      if (late.empty()) continue;
-      for (NodeId binder : late[id]) readers_[binder].push_back(id);
+      for (NodeId binder : late[id]) late_readers_[binder].push_back(id);
     }
+  }
+
+  // Nodes that read values of the node or use symbols that it binds. A visit that gives true ends the walk.
+  bool any_reader(NodeId id, const auto& visit) const {
+    for (ValueId value : graph_.node(id).outputs) {
+      if (std::any_of(users_[value].begin(), users_[value].end(), visit)) return true;
+    }
+    if (late_readers_.empty()) return false;
+    return std::any_of(late_readers_[id].begin(), late_readers_[id].end(), visit);
   }
 
   // The value behind the expands, which areas copy.
@@ -380,13 +387,14 @@ class Fuser {
 
   // Readers of the node, with expands replaced by theirs: the area that reads an expand has a copy of it.
   void for_each_reader(NodeId id, auto&& visit_reader) const {
-    for (NodeId user : readers_[id]) {
+    any_reader(id, [&](NodeId user) {
       if (graph_.node(user).op == Op::kExpand) {
         for_each_reader(user, visit_reader);
       } else {
         visit_reader(user);
       }
-    }
+      return false;
+    });
   }
 
   // Whether a path leads from area a to area b through nodes outside both: merging would make a cycle. An area on the
@@ -409,10 +417,12 @@ class Fuser {
       if (area_of_[id] >= 0) {
         for (NodeId sibling : areas_[static_cast<std::size_t>(area_of_[id])].nodes) push(sibling);
       }
-      for (NodeId user : readers_[id]) {
+      const auto is_there = [&](NodeId user) {
         if (area_of_[user] == static_cast<int>(b)) return true;
         push(user);
-      }
+        return false;
+      };
+      if (any_reader(id, is_there)) return true;
     }
     return false;
   }
@@ -420,9 +430,9 @@ class Fuser {
   Graph& graph_;
   const Extent extent_;
   FuseReport* report_;
-  const std::vector<std::vector<NodeId>> users_;
-  std::vector<std::vector<NodeId>> readers_;
-  std::vector<AreaShape> shapes_;  // by node
+  const Users users_;
+  std::vector<std::vector<NodeId>> late_readers_;  // by node that binds a symbol; empty if none does
+  std::vector<AreaShape> shapes_;                  // by node
   std::vector<int> area_of_;
   std::vector<std::size_t> position_;
   std::vector<std::uint32_t> seen_, counted_;  // the last search that met the node, or the value

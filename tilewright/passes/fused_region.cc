@@ -1,9 +1,11 @@
 #include "tilewright/passes/fused_region.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tilewright/passes/pass.h"
 #include "tilewright/passes/replacements.h"
+#include "tilewright/passes/users.h"
 
 namespace tilewright::passes {
 namespace {
@@ -18,7 +20,7 @@ class Outliner {
       : graph_(graph),
         areas_(areas),
         joined_(joined),
-        users_(graph.users()),
+        users_(graph),
         area_of_(graph.num_nodes(), -1),
         is_output_(graph.num_values(), 0),
         old_order_(graph.order()),
@@ -70,14 +72,14 @@ class Outliner {
 
   // The parts count as one area while the region is made.
   SpeculativeArea join(const JoinedAreas& joined) {
-    const std::vector<int> before = area_of_;
+    std::vector<int> before;
     area_ = static_cast<int>(areas_.size());
-    for (NodeId id : joined.whole.nodes) area_of_[id] = area_;
+    for (NodeId id : joined.whole.nodes) before.push_back(std::exchange(area_of_[id], area_));
     SpeculativeArea out{.graph = &graph_, .kind = std::string(to_string(joined.whole.kind)), .equal = joined.equal};
     out.outputs = make_region(joined.whole.nodes);
     out.inputs = inputs_;
     out.region = std::move(region_);
-    area_of_ = before;
+    for (std::size_t i = 0; i < before.size(); ++i) area_of_[joined.whole.nodes[i]] = before[i];
     return out;
   }
 
@@ -161,7 +163,7 @@ class Outliner {
   Graph& graph_;
   const std::vector<OutlinedArea>& areas_;
   const std::vector<JoinedAreas>& joined_;
-  const std::vector<std::vector<NodeId>> users_;
+  const Users users_;
   std::vector<int> area_of_;
   std::vector<char> is_output_;
   const std::vector<NodeId> old_order_;

@@ -84,5 +84,6 @@ bool fuse_areas(Graph& graph, FuseReport* report = nullptr);
 bool fuse_decided_areas(Graph& graph, FuseReport* report = nullptr);  // only what is one kernel for all sizes
 bool fuse_nothing(Graph& graph);                                      // each node alone
 bool remove_dead_nodes(Graph& graph);
+bool has_unread_nodes(const Graph& graph);  // whether remove_dead_nodes would erase any
 
 }  // namespace tilewright::passes

@@ -67,8 +67,11 @@ Result<std::unique_ptr<Session>> Session::compile(std::unique_ptr<Graph> graph, 
     pipeline.print_after.emplace_back("all");
   }
   TW_ASSIGN(session->reports_, passes::run_pipeline(*graph, pipeline));
-  const std::unique_ptr<Graph> live = session->source_->clone();
-  passes::remove_dead_nodes(*live);
+  std::unique_ptr<Graph> live;
+  if (passes::has_unread_nodes(*session->source_)) {
+    live = session->source_->clone();
+    passes::remove_dead_nodes(*live);
+  }
   std::vector<passes::SpeculativeArea> speculative;
   for (passes::PassReport& report : session->reports_) {
     std::move(report.fused.speculative.begin(), report.fused.speculative.end(), std::back_inserter(speculative));
@@ -80,7 +83,7 @@ Result<std::unique_ptr<Session>> Session::compile(std::unique_ptr<Graph> graph, 
       .stack = std::find(pipeline.skip.begin(), pipeline.skip.end(), "stack_steps") == pipeline.skip.end(),
       .speculative = &speculative,
       .speculated = graph.get(),
-      .source = live.get()};
+      .source = live != nullptr ? live.get() : session->source_.get()};
   TW_ASSIGN(session->plan_, build_plan(std::move(graph), plan_options));
   session->runner_ = std::make_unique<Runner>(*session->plan_, *machine, options.runner);
   if (debugs(DebugLevel::kSummary)) {

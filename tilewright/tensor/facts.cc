@@ -113,13 +113,13 @@ void Facts::set_equal(Dim a, Dim b) {
 Answer Facts::same_as_is(Dim a, Dim b) const {
   if (a == b) return Answer::kYes;
   if (a.constant() && b.constant()) return Answer::kNo;
+  const Range range_a = range_of(a), range_b = range_of(b);
+  if (range_a.high < range_b.low || range_b.high < range_a.low) return Answer::kNo;
   const Dim difference = expand(a - b);
   if (const std::optional<std::int64_t> constant = difference.constant()) return yes_if(*constant == 0);
   const Range range = range_of(difference);
   if (range.low > 0 || range.high < 0) return Answer::kNo;
   if (range.low == 0 && range.high == 0) return Answer::kYes;
-  const Range range_a = range_of(a), range_b = range_of(b);
-  if (range_a.high < range_b.low || range_b.high < range_a.low) return Answer::kNo;
   int budget = kBudget;
   return congruence(difference, budget).remainder != 0 ? Answer::kNo : Answer::kUnknown;
 }
@@ -138,12 +138,12 @@ Answer Facts::same(Dim a, Dim b) const {
 
 Answer Facts::at_most(Dim a, Dim b, int depth) const {
   if (a == b) return Answer::kYes;
-  const Range difference = range_of(expand(b - a));
-  if (difference.low >= 0) return Answer::kYes;
-  if (difference.high < 0) return Answer::kNo;
   const Range range_a = range_of(a), range_b = range_of(b);
   if (range_a.high <= range_b.low) return Answer::kYes;
   if (range_a.low > range_b.high) return Answer::kNo;
+  const Range difference = range_of(expand(b - a));
+  if (difference.low >= 0) return Answer::kYes;
+  if (difference.high < 0) return Answer::kNo;
   if (depth == 0) return Answer::kUnknown;
   const auto any_yes = [&](Dim x, Dim y) { return at_most(x, y, depth - 1) == Answer::kYes; };
   if (a.op() == DimOp::kMin && (any_yes(a.operands()[0], b) || any_yes(a.operands()[1], b))) return Answer::kYes;

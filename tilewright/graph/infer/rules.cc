@@ -115,8 +115,8 @@ Dim agreed(Dim a, Dim b) {
 std::optional<Dim> broadcast_dim(Dim a, Dim b, const Facts& facts) {
   if (a == b) return a;
   const Answer a_is_one = facts.is_one(a);
-  const Answer b_is_one = facts.is_one(b);
   if (a_is_one == Answer::kYes) return b;
+  const Answer b_is_one = facts.is_one(b);
   if (b_is_one == Answer::kYes) return a;
   const Answer same = facts.same(a, b);
   if (same == Answer::kYes) return agreed(a, b);
