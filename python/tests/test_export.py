@@ -180,6 +180,23 @@ def test_sizes_outside_of_a_loop_are_computed_once(tmp_path):
     assert "Shape" in {node.op_type for node in model.graph.node}
 
 
+def test_a_loop_that_carries_nothing_is_a_loop_to_onnx_too(tmp_path):
+    """The operator asks for two inputs: a condition that may be left out elsewhere stands there."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (int64 trips) => (int64[N] y) {
+      y = Loop(trips) <body = b (int64 i, bool again) => (bool same, int64 row) {
+        same = Identity(again)
+        row = Mul(i, i)
+      }>
+    }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.node[0].input.append("")
+    tilewright.export(tilewright.load(model), tmp_path / "m.onnx", 17)
+    onnx.checker.check_model(tmp_path / "m.onnx", full_check=True)
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
+    assert session.run(None, {"trips": np.array(4)})[0].tolist() == [0, 1, 4, 9]
+
+
 def test_large_constants_lie_beside_the_model(tmp_path):
     graph = load_graph("x: f32[A, 64]\nweight w: f32[64, 64]\ny = matmul(x, w)\nreturn y")
     w = np.random.default_rng(0).standard_normal((64, 64), np.float32)

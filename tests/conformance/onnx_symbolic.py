@@ -5,7 +5,7 @@ One session runs a case at the sizes of the test, against the package's results,
 reference evaluator. A session compiles when it is loaded and never again, so one session for all sizes is no recompile.
 
 Other sizes must be legal for the model: sizes that are equal in a test stay equal, sizes of 1 stay (they may broadcast),
-and and what an operator's definition fixes stays (FIXED: corners of a box, sizes that values of the case are bound to).
+and what an operator's definition fixes stays (FIXED: corners of a box, sizes that values of the case are bound to).
 Sizes that the evaluator refuses are passed over; a case without other legal sizes counts by its own.
 """
 
@@ -44,6 +44,7 @@ FIXED: dict[str, tuple[int, ...] | None] = {
     "test_nllloss_*_expanded": None,  # classes below a size
     "test_maxpool_with_argmax_2d_precomputed_pads": None,  # equal elements: the place of the largest is not one
     "test_logsoftmax_large_number": None,  # the evaluator takes the logarithm of an underflow
+    "test_qlinearmatmul_*_float16": None,  # the evaluator rounds the product of scales to 16 bits, where it is subnormal
     "test_averagepool_3d_dilations_large_*_ceil_mode_is_True": None,  # the evaluator counts cells beyond the padding
 }
 

@@ -172,7 +172,10 @@ Outs export_scan(ExportNode& n) {
   if (conditional == 0) results.insert(results.begin(), again);
   for (std::size_t i = conditional; i < region.outputs().size(); ++i) types.push_back(region.type(region.outputs()[i]));
   add_results(body.target, results, types);
-  Outs operands{n.scalar(n.attrs().dim("trips"), DType::kI64), conditional == 1 ? n.input(0) : Out{"", DType::kBool}};
+  Outs operands{n.scalar(n.attrs().dim("trips"), DType::kI64), Out{"", DType::kBool}};
+  if (conditional == 1) operands[1] = n.input(0);
+  if (conditional == 0 && num_carried == 0)
+    operands[1] = n.number(DType::kBool, 1);  // the last one may not be left out
   const Outs carried = inputs_of(n, conditional, num_carried);
   operands.insert(operands.end(), carried.begin(), carried.end());
   Outs out = n.make_all("Loop", operands, {}, result_dtypes(n));
