@@ -89,10 +89,16 @@ void Border::compile() {
   for (const ValueRow& row : values_) options.output_strides[row.output] = row.strides;
   session_ = unwrap(runtime::Session::compile(graph_->clone(), options));
   const runtime::Plan& plan = session_->plan();
-  for (const runtime::PackPlan& pack : plan.packs) {
-    if (plan.values[pack.root].origin != runtime::Origin::kInput) continue;
-    const std::size_t weight = inputs_[plan.values[pack.root].buffer - 1].weight;
+  const auto watch = [&](std::size_t input) {  // what is made of it depends on its content
+    if (input >= inputs_.size()) return;       // prepared, with a version of its own
+    const std::size_t weight = inputs_[input].weight;
     if (weight < weights_.size()) weights_[weight].set_packed();
+  };
+  for (const runtime::PackPlan& pack : plan.packs) {
+    if (plan.values[pack.root].origin == runtime::Origin::kInput) watch(plan.values[pack.root].buffer - 1);
+  }
+  for (const runtime::PreparedPlan& prepared : plan.prepared) {
+    for (const std::size_t input : prepared.inputs) watch(input);
   }
 }
 

@@ -167,3 +167,24 @@ def test_a_while_loop_keeps_its_state() -> None:
         assert torch.allclose(results[0][1], want, atol=1e-5)
         assert torch.allclose(results[0][2], state, atol=1e-5)
     assert (counts[2] - counts[1]) / 40 < cache.nbytes / 10
+
+
+def test_what_is_prepared_of_a_weight_follows_it():
+    """A product with a weight that is widened first: the widened one is kept from call to call."""
+
+    class Widened(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.ones(16, 8, dtype=torch.float16))
+
+        def forward(self, x):
+            return x @ self.w.float() + self.w.float().t().contiguous().sum()
+
+    model = Widened()
+    run = torch.compile(model, backend="tilewright", dynamic=True)
+    with torch.no_grad():
+        for rows in (3, 4, 4):
+            x = torch.ones(rows, 16)
+            torch.testing.assert_close(run(x), model(x))
+            model.w.mul_(2)
+            torch.testing.assert_close(run(x), model(x))
