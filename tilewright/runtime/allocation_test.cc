@@ -17,11 +17,13 @@
 namespace {
 thread_local std::int64_t allocations = 0;
 
+#if TW_COUNTS
 void* counted(void* memory) {
   ++allocations;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+#endif
 }  // namespace
 
 // Not inlined: the compiler takes free() of what new gave for a mistake.

@@ -6,11 +6,22 @@ namespace tilewright::runtime {
 
 using compiler::at;
 
+namespace {
+
+// Wraps where sizes ask for more than any memory: whoever asks for that memory gets the error.
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t product;
+  static_cast<void>(__builtin_mul_overflow(a, b, &product));
+  return product;
+}
+
+}  // namespace
+
 void set_contiguous(View& view) {
   std::int64_t stride = 1;
   for (int axis = view.rank - 1; axis >= 0; --axis) {
     view.strides[at(axis)] = stride;
-    stride *= view.sizes[at(axis)];
+    stride = times(stride, view.sizes[at(axis)]);
   }
 }
 
@@ -18,7 +29,7 @@ void drop_idle_strides(View& view) {
   std::int64_t stride = 1;
   for (int axis = view.rank - 1; axis >= 0; --axis) {
     if (view.sizes[at(axis)] == 1) view.strides[at(axis)] = stride;
-    stride = view.strides[at(axis)] * view.sizes[at(axis)];
+    stride = times(view.strides[at(axis)], view.sizes[at(axis)]);
   }
 }
 
@@ -26,7 +37,7 @@ bool is_contiguous(const View& view) {
   std::int64_t stride = 1;
   for (int axis = view.rank - 1; axis >= 0; --axis) {
     if (view.sizes[at(axis)] != 1 && view.strides[at(axis)] != stride) return false;
-    stride *= view.sizes[at(axis)];
+    stride = times(stride, view.sizes[at(axis)]);
   }
   return true;
 }

@@ -58,7 +58,7 @@ void exec_NonZero(const isa::Inst& inst, const TaskContext& context, std::int64_
   char* const base = reinterpret_cast<char*>(context.buffers[x.buffer()]) + x.offset;
   std::int64_t index[isa::kMaxRank] = {};
   std::int64_t met = 0;
-  bool more = true;
+  bool more = inst.inner() > 0;  // else strides are unchecked
   for (int d = 0; d < rank; ++d) more = more && dims[d] > 0;
   while (more) {
     char* at = base;

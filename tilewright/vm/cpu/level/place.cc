@@ -35,7 +35,9 @@ inline __attribute__((always_inline)) Place place(const StreamHead& head, int ra
   switch (head.space()) {
     case Space::kBuffer:
       return {moved(reinterpret_cast<char*>(context.buffers[head.buffer()]),
-                    at_index(head, rank, index) + inner_first * head.inner_stride),
+                    static_cast<std::int64_t>(static_cast<std::uint64_t>(at_index(head, rank, index)) +
+                                              static_cast<std::uint64_t>(inner_first) *
+                                                  static_cast<std::uint64_t>(head.inner_stride))),
               kMoves};
     case Space::kScratch: {
       const std::int64_t row_stride = rank > 0 ? head.strides()[rank - 1] : 0;
