@@ -111,7 +111,8 @@ def calls_of(info, dtype) -> list:
     """(function, arguments, keywords, eager's result, eager's arguments after the call) of what eager does not refuse."""
     samples = samples_of(info, dtype)
     calls = [(info.op, (sample.input, *sample.args), sample.kwargs) for sample in samples]
-    calls += [(info.op, arguments, {}) for arguments in edge_calls(info, dtype)]
+    if "polynomial" not in info.name:  # eager loops as often as the degree says, up to 2**63 times
+        calls += [(info.op, arguments, {}) for arguments in edge_calls(info, dtype)]
     if info.inplace_variant is not None:
         fitting = [sample for sample in samples if not sample.broadcasts_input][:2]
         calls += [(info.inplace_variant, (sample.input, *sample.args), sample.kwargs) for sample in fitting]
