@@ -40,13 +40,9 @@ std::vector<std::size_t> inputs_at_risk(const runtime::Plan& plan) {
 }
 
 void SegmentUndo::keep(const runtime::TensorArg& input) {
-  std::int64_t count = 1;
-  for (int i = 0; i < input.rank; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (input.sizes[at] == 0) return;
-    count += (input.sizes[at] - 1) * input.strides[at];
-  }
-  const std::int64_t bytes = count * byte_size(input.dtype);
+  const auto rank = static_cast<std::size_t>(input.rank);
+  const std::int64_t bytes =
+      runtime::bytes_spanned(input.dtype, {input.sizes.data(), rank}, {input.strides.data(), rank});
   pieces_.push_back({input.data, {input.data, input.data + bytes}});
 }
 

@@ -43,7 +43,7 @@ std::uint64_t identity_of(nb::handle tensor) {
   if (found != identities().end() && PyWeakref_GetObject(found->second.reference.ptr()) == tensor.ptr()) {
     return found->second.identity;
   }
-  const std::uint64_t identity = next_number();
+  const std::uint64_t identity = runtime::new_weight_identity();
   const nb::object died = nb::cpp_function([identity, address = tensor.ptr()](nb::handle) {
     runtime::drop_packed(identity);
     const auto entry = identities().find(address);

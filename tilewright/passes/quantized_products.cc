@@ -9,6 +9,7 @@
 #include "tilewright/passes/pass.h"
 #include "tilewright/passes/pattern.h"
 #include "tilewright/passes/replacements.h"
+#include "tilewright/passes/users.h"
 
 namespace tilewright::passes {
 namespace {
@@ -50,15 +51,7 @@ std::optional<Bytes> bytes_behind(const Graph& graph, ValueId value, std::size_t
 
 class QuantizedProducts {
  public:
-  explicit QuantizedProducts(Graph& graph) : graph_(graph), uses_(graph.num_values(), 0) {
-    for (NodeId id : graph.order()) {
-      for (ValueId input : graph.node(id).inputs) ++uses_[input];
-      for (const auto& region : graph.node(id).regions) {
-        for (const Graph::Capture& capture : region->captures()) ++uses_[capture.outer];
-      }
-    }
-    for (ValueId output : graph.outputs()) ++uses_[output];
-  }
+  explicit QuantizedProducts(Graph& graph) : graph_(graph), uses_(count_uses(graph)) {}
 
   std::optional<ValueId> product(Builder& b, NodeId id) {
     if (graph_.node(id).op == Op::kMatMul) return matmul(b, id);

@@ -41,18 +41,6 @@ void add_factors(const Around& around, ValueId value, Product& product, int dept
 
 }  // namespace
 
-std::vector<std::uint32_t> count_uses(const Graph& graph) {
-  std::vector<std::uint32_t> uses(graph.num_values(), 0);
-  for (NodeId id : graph.order()) {
-    for (ValueId input : graph.node(id).inputs) ++uses[input];
-    for (const auto& region : graph.node(id).regions) {
-      for (const Graph::Capture& capture : region->captures()) ++uses[capture.outer];
-    }
-  }
-  for (ValueId output : graph.outputs()) ++uses[output];
-  return uses;
-}
-
 bool close(double a, double b, DType dtype) {
   const double tolerance = dtype == DType::kF64 ? 1e-12 : 4e-7;
   return std::fabs(a - b) <= tolerance * std::fabs(b);

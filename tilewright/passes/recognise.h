@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tilewright/passes/pattern.h"
+#include "tilewright/passes/users.h"
 
 namespace tilewright::passes {
 
@@ -14,9 +15,6 @@ struct Composite {
   std::vector<ValueId> inputs;
   Attrs attrs;
 };
-
-// Nodes and regions that read a value, and outputs, by value.
-std::vector<std::uint32_t> count_uses(const Graph& graph);
 
 class Around {
  public:

@@ -26,7 +26,7 @@ struct Mask {
 
 struct Attention {
   ValueId q = 0, k_transposed = 0;
-  Dim scale = Dim::real(1);
+  double scale = 1;
   bool scaled = false;
   std::vector<Mask> masks;
   Shape scores;  // as the masks see them, of rank 3 or 4
@@ -137,7 +137,7 @@ ValueId Match::without_factor(ValueId value) {
     for (std::size_t i = 0; node != nullptr && i < (op == Op::kMul ? 2u : 1u); ++i) {
       const auto factor = known_number(around_.graph, node->inputs[1 - i]);
       if (!factor || !same(node->inputs[i], value) || (op == Op::kDiv && *factor == 0)) continue;
-      found_.scale = found_.scale * Dim::real(op == Op::kMul ? *factor : 1 / *factor);
+      found_.scale *= op == Op::kMul ? *factor : 1 / *factor;
       found_.scaled = true;
       return node->inputs[i];
     }
@@ -259,7 +259,7 @@ std::optional<ValueId> Build::run(ValueId v, const Shape& result) {
   if (!same({shape(inputs[1])[1]}, {shape(inputs[2])[1]})) inputs = {*q, *k, *values};
   if (const auto added = mask()) inputs.push_back(*added);
   const ValueId out = builder_.must(Op::kAttention, std::move(inputs),
-                                    {{"scale", found_.scale}, {"empty_is_nan", found_.empty_is_nan}});
+                                    {{"scale", Dim::real(found_.scale)}, {"empty_is_nan", found_.empty_is_nan}});
   return result.size() == 4 ? out : reshape(out, result);
 }
 

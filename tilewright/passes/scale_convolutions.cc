@@ -6,21 +6,14 @@
 #include "tilewright/passes/pass.h"
 #include "tilewright/passes/pattern.h"
 #include "tilewright/passes/replacements.h"
+#include "tilewright/passes/users.h"
 
 namespace tilewright::passes {
 namespace {
 
 class ScaleConvolutions {
  public:
-  explicit ScaleConvolutions(Graph& graph) : graph_(graph), fixed_(graph), uses_(graph.num_values(), 0) {
-    for (NodeId id : graph.order()) {
-      for (ValueId input : graph.node(id).inputs) ++uses_[input];
-      for (const auto& region : graph.node(id).regions) {
-        for (const Graph::Capture& capture : region->captures()) ++uses_[capture.outer];
-      }
-    }
-    for (ValueId output : graph.outputs()) ++uses_[output];
-  }
+  explicit ScaleConvolutions(Graph& graph) : graph_(graph), fixed_(graph), uses_(count_uses(graph)) {}
 
   std::optional<ValueId> rewrite(Builder& b, NodeId id) {
     const Node& node = graph_.node(id);

@@ -45,4 +45,18 @@ class Users {
   std::vector<NodeId> users_;
 };
 
+// How often nodes, captures and outputs of the graph read each value: an input that stands twice in a node counts
+// twice.
+inline std::vector<std::uint32_t> count_uses(const Graph& graph) {
+  std::vector<std::uint32_t> uses(graph.num_values(), 0);
+  for (NodeId id : graph.order()) {
+    for (ValueId input : graph.node(id).inputs) ++uses[input];
+    for (const auto& region : graph.node(id).regions) {
+      for (const Graph::Capture& capture : region->captures()) ++uses[capture.outer];
+    }
+  }
+  for (ValueId output : graph.outputs()) ++uses[output];
+  return uses;
+}
+
 }  // namespace tilewright::passes

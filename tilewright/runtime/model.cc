@@ -14,12 +14,6 @@
 namespace tilewright::runtime {
 namespace {
 
-// Identities of weights of models; those of other borders count from 1.
-std::uint64_t new_identity() {
-  static std::atomic<std::uint64_t> next{std::uint64_t{1} << 63};
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
-
 Tensor copy_of(const Tensor& tensor) {
   const Tensor dense = tensor.contiguous();
   Tensor copy(tensor.dtype(), {tensor.sizes().begin(), tensor.sizes().end()});
@@ -124,7 +118,7 @@ bool Model::is_random(std::size_t input) const {
 
 std::uint64_t Model::identity_of(const std::string& weight) {
   std::uint64_t& identity = (*identities_)[weight];
-  if (identity == 0) identity = new_identity();
+  if (identity == 0) identity = new_weight_identity();
   return identity;
 }
 

@@ -1,19 +1,13 @@
 #include "tilewright/runtime/prepared.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "tilewright/passes/fixed_values.h"
 #include "tilewright/runtime/runner.h"
+#include "tilewright/runtime/weights.h"
 
 namespace tilewright::runtime {
 namespace {
-
-// Apart from those of weights of models and of other borders.
-std::uint64_t new_identity() {
-  static std::atomic<std::uint64_t> next{std::uint64_t{1} << 62};
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
 
 bool is_constant(const TensorType& type) {
   return std::ranges::all_of(type.shape, [](Dim dim) { return dim.constant().has_value(); });
@@ -84,7 +78,7 @@ Result<std::shared_ptr<const PreparedValues>> Prepared::values(std::span<const T
   TensorSink sink;
   TW_TRY(runner_->run(made->sources, {}, sink, nullptr));
   if (held_ == nullptr) runner_->trim();  // a second time there may be many more
-  const std::uint64_t identity = new_identity();
+  const std::uint64_t identity = new_weight_identity();
   made->tensors = std::move(sink.tensors());
   made->tensors.resize(plan_.plan->outputs.size());
   for (std::size_t i = 0; i < made->tensors.size(); ++i) {

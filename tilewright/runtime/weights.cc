@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -163,6 +164,11 @@ Result<std::shared_ptr<const PackedWeight>> packed_weight(const PackKey& key, st
   stats().weights_packed++;
   if (key.identity != 0) table().add(key, packed);
   return Packed(std::move(packed));
+}
+
+std::uint64_t new_weight_identity() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
 }
 
 void keep_packed(std::uint64_t identity) {

@@ -41,6 +41,18 @@ std::vector<std::map<const isa::Word*, std::int64_t>> chunks_of(const Launch& la
   return chunks;
 }
 
+class UnlikeInstructions : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    launch.add(isa::Inst(small.data()), nothing);
+    launch.add(isa::Inst(large.data()), nothing);
+    launch.predict(kTraits);
+    ASSERT_TRUE(launch.split(2));
+  }
+  const std::vector<isa::Word> small = product(64, 8), large = product(2048, 64);
+  Launch launch;
+};
+
 TEST(Launch, PredictsTheSumOfItsInstructions) {
   const auto small = product(64, 8), large = product(2048, 64);
   Launch one, other, both;
@@ -59,13 +71,7 @@ TEST(Launch, OneTaskIsNotSplit) {
   EXPECT_FALSE(launch.split(2));
 }
 
-TEST(Launch, EachTaskIsInOneChunk) {
-  const auto small = product(64, 8), large = product(2048, 64);
-  Launch launch;
-  launch.add(isa::Inst(small.data()), nothing);
-  launch.add(isa::Inst(large.data()), nothing);
-  launch.predict(kTraits);
-  ASSERT_TRUE(launch.split(2));
+TEST_F(UnlikeInstructions, EachTaskIsInOneChunk) {
   std::map<const isa::Word*, std::int64_t> tasks;
   for (const auto& chunk : chunks_of(launch)) {
     for (const auto& [words, count] : chunk) tasks[words] += count;
@@ -74,13 +80,7 @@ TEST(Launch, EachTaskIsInOneChunk) {
   EXPECT_EQ(tasks[large.data()], 32);
 }
 
-TEST(Launch, CostlyChunksComeFirstAndCheapTasksShareOne) {
-  const auto small = product(64, 8), large = product(2048, 64);
-  Launch launch;
-  launch.add(isa::Inst(small.data()), nothing);
-  launch.add(isa::Inst(large.data()), nothing);
-  launch.predict(kTraits);
-  ASSERT_TRUE(launch.split(2));
+TEST_F(UnlikeInstructions, CostlyChunksComeFirstAndCheapTasksShareOne) {
   const auto chunks = chunks_of(launch);
   EXPECT_EQ(chunks.front().begin()->first, large.data());
   EXPECT_EQ(chunks.front().begin()->second, 1);
@@ -97,13 +97,7 @@ TEST(Launch, ThePoolCanCountTheChunksOfAnyNumberOfTasks) {
   EXPECT_LE(launch.chunks(), std::int64_t{1} << 17);
 }
 
-TEST(Launch, ARangeOfChunksRunsAsOne) {
-  const auto small = product(64, 8), large = product(2048, 64);
-  Launch launch;
-  launch.add(isa::Inst(small.data()), nothing);
-  launch.add(isa::Inst(large.data()), nothing);
-  launch.predict(kTraits);
-  ASSERT_TRUE(launch.split(2));
+TEST_F(UnlikeInstructions, ARangeOfChunksRunsAsOne) {
   std::int64_t all = 0;
   launch.visit_chunks(0, launch.chunks(), [&](const isa::Inst&, TaskHandler, std::int64_t first, std::int64_t last) {
     all += last - first;

@@ -184,7 +184,7 @@ bool work_on(Slot& slot, bool has_first = false) {
 bool wait_for_work(Pool& p, std::uint32_t epoch) {
   const auto moved = [&] { return p.epoch.load(std::memory_order_relaxed) != epoch; };
   const auto moved_or_ended = [&] { return moved() || p.sequences.load(std::memory_order_relaxed) == 0; };
-  if (!moved_or_ended()) spin_until(moved_or_ended, kPhaseSpinTime);
+  spin_until(moved_or_ended, kPhaseSpinTime);
   return spin_until(moved);
 }
 

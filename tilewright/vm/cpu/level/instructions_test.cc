@@ -81,20 +81,9 @@ void compare(const isa::Program& program, const std::vector<Room>& rooms, Draw& 
       first.push_back(std::make_unique<TestMemory>(room.count * byte_size(room.dtype), misalign));
       fill_room(*first.back(), room, draw);
     }
-    const auto run = [&](Machine& machine) {
-      std::vector<std::unique_ptr<TestMemory>> memory;
-      std::vector<TestMemory*> addresses;
-      for (const auto& from : first) {
-        memory.push_back(std::make_unique<TestMemory>(from->size(), misalign));
-        memory.back()->copy(*from);
-        addresses.push_back(memory.back().get());
-      }
-      run_on(machine, program, addresses);
-      return memory;
-    };
-    const auto expected = run(reference());
+    const auto expected = after_run(reference(), program, first, misalign);
     for (TestLevel& level : levels()) {
-      const auto actual = run(*level.machine);
+      const auto actual = after_run(*level.machine, program, first, misalign);
       for (std::size_t i = 0; i < rooms.size(); ++i) {
         expect_room(
             *actual[i], *expected[i], rooms[i], rooms[i].written ? tolerance : 0,

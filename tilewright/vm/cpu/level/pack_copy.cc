@@ -3,9 +3,9 @@
 #include "tilewright/vm/cpu/level/pack_copy.h"
 
 #include <cstring>
-#include <utility>
 
 #include "tilewright/vm/cpu/level/matmul_vector.h"
+#include "tilewright/vm/cpu/level/turn.h"
 
 namespace tilewright::vm::cpu::TW_LEVEL {
 namespace {
@@ -71,33 +71,6 @@ template <typename S, typename T, typename Convert>
   }
 }
 
-template <typename T, int... I>
-[[gnu::always_inline]] inline Vec<T> zip_low(Vec<T> a, Vec<T> b, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (I % 2 * kLanes<T> + I / 2)...);
-}
-template <typename T, int... I>
-[[gnu::always_inline]] inline Vec<T> zip_high(Vec<T> a, Vec<T> b, std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (I % 2 * kLanes<T> + kLanes<T> / 2 + I / 2)...);
-}
-
-// rows[i] = column i of the square: each round of zips rotates the bits of the element number by one.
-template <typename T>
-[[gnu::always_inline]] inline void transpose(Vec<T> (&rows)[kLanes<T>]) {
-  constexpr int kSize = kLanes<T>;
-  constexpr auto kOrder = std::make_integer_sequence<int, kSize>{};
-#pragma GCC unroll 4
-  for (int round = 1; round < kSize; round *= 2) {
-    Vec<T> next[kSize];
-#pragma GCC unroll 8
-    for (int i = 0; i < kSize / 2; ++i) {
-      next[2 * i] = zip_low<T>(rows[i], rows[i + kSize / 2], kOrder);
-      next[2 * i + 1] = zip_high<T>(rows[i], rows[i + kSize / 2], kOrder);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < kSize; ++i) rows[i] = next[i];
-  }
-}
-
 // Columns of unit-stride memory become panel rows. `panel` is a multiple of kLanes.
 template <typename T>
 void pack_transposed(T* to, std::int64_t panel, const char* from, std::int64_t n_stride, std::int64_t k,
@@ -114,7 +87,7 @@ void pack_transposed(T* to, std::int64_t panel, const char* from, std::int64_t n
         __builtin_prefetch(from + (n + i + kSize) * n_stride + first * static_cast<std::int64_t>(sizeof(T)));
         rows[i] = n + i < columns ? load_part(row, part) : Vec<T>{};
       }
-      transpose<T>(rows);
+      zip_rows(rows);  // rows[i] = column i of the square
 #pragma GCC unroll 16
       for (int i = 0; i < kSize; ++i) {
         if (i < length) store<T>(to + (first + i) * panel + n, rows[i]);

@@ -14,13 +14,14 @@ inline constexpr std::int64_t kSpareFloats = 64 << 10;
 inline constexpr std::int64_t kLeastStreamed = 64;  // shorter rows are mostly the lines that they share
 inline constexpr std::uint64_t kMoves = ~std::uint64_t{0};
 
-// The integer part of an address of a buffer or iota stream at the outer indices.
-inline __attribute__((always_inline)) std::int64_t at_index(const StreamHead& head, int rank,
-                                                            const std::int64_t* index) {
+// The integer part of an address of a buffer or iota stream at the outer indices and an element of the row. It wraps
+// where nothing is read.
+inline __attribute__((always_inline)) std::uint64_t at_index(const StreamHead& head, int rank,
+                                                             const std::int64_t* index, std::int64_t inner_first) {
   std::uint64_t sum = static_cast<std::uint64_t>(head.offset);
   const std::int64_t* strides = head.strides();
   for (int d = 0; d < rank; ++d) sum += static_cast<std::uint64_t>(index[d]) * static_cast<std::uint64_t>(strides[d]);
-  return static_cast<std::int64_t>(sum);
+  return sum + static_cast<std::uint64_t>(inner_first) * static_cast<std::uint64_t>(head.inner_stride);
 }
 
 struct Place {
@@ -35,9 +36,7 @@ inline __attribute__((always_inline)) Place place(const StreamHead& head, int ra
   switch (head.space()) {
     case Space::kBuffer:
       return {moved(reinterpret_cast<char*>(context.buffers[head.buffer()]),
-                    static_cast<std::int64_t>(static_cast<std::uint64_t>(at_index(head, rank, index)) +
-                                              static_cast<std::uint64_t>(inner_first) *
-                                                  static_cast<std::uint64_t>(head.inner_stride))),
+                    static_cast<std::int64_t>(at_index(head, rank, index, inner_first))),
               kMoves};
     case Space::kScratch: {
       const std::int64_t row_stride = rank > 0 ? head.strides()[rank - 1] : 0;
@@ -50,12 +49,8 @@ inline __attribute__((always_inline)) Place place(const StreamHead& head, int ra
       return {tile.address + tile_row * tile.row_stride, kMoves};
     case Space::kLiteral:
       return {const_cast<char*>(reinterpret_cast<const char*>(&head.offset)), 0};
-    case Space::kIota: {
-      const std::uint64_t start =
-          static_cast<std::uint64_t>(at_index(head, rank, index)) +
-          static_cast<std::uint64_t>(inner_first) * static_cast<std::uint64_t>(head.inner_stride);
-      return {reinterpret_cast<char*>(start), kMoves};
-    }
+    case Space::kIota:
+      return {reinterpret_cast<char*>(at_index(head, rank, index, inner_first)), kMoves};
   }
   __builtin_unreachable();
 }

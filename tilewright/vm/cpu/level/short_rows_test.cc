@@ -48,20 +48,9 @@ void expect_like_reference(const isa::Program& program, std::mt19937_64& random,
     for (std::int64_t i = 0; i < buffer.bytes / 4; ++i)
       first.back()->set<float>(i, static_cast<float>(random() % 1000) / 128);
   }
-  const auto run = [&](Machine& machine) {
-    std::vector<std::unique_ptr<TestMemory>> memory;
-    std::vector<TestMemory*> addresses;
-    for (const auto& from : first) {
-      memory.push_back(std::make_unique<TestMemory>(from->size(), 4));
-      memory.back()->copy(*from);
-      addresses.push_back(memory.back().get());
-    }
-    run_on(machine, program, addresses);
-    return memory;
-  };
-  const auto expected = run(reference());
+  const auto expected = after_run(reference(), program, first, 4);
   for (TestLevel& level : levels()) {
-    const auto actual = run(*level.machine);
+    const auto actual = after_run(*level.machine, program, first, 4);
     for (std::size_t b = 0; b < actual.size(); ++b) {
       ASSERT_TRUE(actual[b]->intact()) << what << " on " << level.name;
       for (std::int64_t i = 0; i < program.buffers[b].bytes / 4; ++i) {

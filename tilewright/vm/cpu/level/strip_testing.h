@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -121,6 +122,21 @@ inline void run_on(Machine& machine, const isa::Program& program, const std::vec
   for (TestMemory* each : memory) buffers.push_back(each->data());
   const Status status = machine.run(program.words, program.scratch_bytes, buffers);
   ASSERT_TRUE(status.ok()) << status.error().message;
+}
+
+// What a run leaves in copies of `before`.
+inline std::vector<std::unique_ptr<TestMemory>> after_run(Machine& machine, const isa::Program& program,
+                                                          const std::vector<std::unique_ptr<TestMemory>>& before,
+                                                          std::int64_t misalign) {
+  std::vector<std::unique_ptr<TestMemory>> memory;
+  std::vector<TestMemory*> addresses;
+  for (const auto& from : before) {
+    memory.push_back(std::make_unique<TestMemory>(from->size(), misalign));
+    memory.back()->copy(*from);
+    addresses.push_back(memory.back().get());
+  }
+  run_on(machine, program, addresses);
+  return memory;
 }
 
 inline Machine& reference() {

@@ -16,28 +16,28 @@ struct RowVector {
   typedef T Unaligned __attribute__((vector_size(kSide<T> * sizeof(T)), aligned(1), may_alias));
 };
 
-template <typename T, int... I>
-[[gnu::always_inline]] inline auto zip_low(typename RowVector<T>::Type a, typename RowVector<T>::Type b,
-                                           std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (I % 2 * kSide<T> + I / 2)...);
+template <typename V, int... I>
+[[gnu::always_inline]] inline V zip_low(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int kSize = sizeof...(I);
+  return (V)__builtin_shufflevector(a, b, (I % 2 * kSize + I / 2)...);
 }
-template <typename T, int... I>
-[[gnu::always_inline]] inline auto zip_high(typename RowVector<T>::Type a, typename RowVector<T>::Type b,
-                                            std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (I % 2 * kSide<T> + kSide<T> / 2 + I / 2)...);
+template <typename V, int... I>
+[[gnu::always_inline]] inline V zip_high(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int kSize = sizeof...(I);
+  return (V)__builtin_shufflevector(a, b, (I % 2 * kSize + kSize / 2 + I / 2)...);
 }
 
 // Element j of row i becomes number j * N + i of all: each round of zips rotates the bits of the number by one.
-template <typename T, int N>
-[[gnu::always_inline]] inline void zip_rows(typename RowVector<T>::Type (&rows)[N]) {
-  constexpr auto kOrder = std::make_integer_sequence<int, kSide<T>>{};
+template <typename V, int N>
+[[gnu::always_inline]] inline void zip_rows(V (&rows)[N]) {
+  constexpr auto kOrder = std::make_integer_sequence<int, static_cast<int>(sizeof(V) / sizeof(rows[0][0]))>{};
 #pragma GCC unroll 4
   for (int round = 1; round < N; round *= 2) {
-    typename RowVector<T>::Type next[N];
+    V next[N];
 #pragma GCC unroll 8
     for (int i = 0; i < N / 2; ++i) {
-      next[2 * i] = (typename RowVector<T>::Type)zip_low<T>(rows[i], rows[i + N / 2], kOrder);
-      next[2 * i + 1] = (typename RowVector<T>::Type)zip_high<T>(rows[i], rows[i + N / 2], kOrder);
+      next[2 * i] = zip_low(rows[i], rows[i + N / 2], kOrder);
+      next[2 * i + 1] = zip_high(rows[i], rows[i + N / 2], kOrder);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < N; ++i) rows[i] = next[i];
@@ -53,7 +53,7 @@ template <typename T, int N>
 #pragma GCC unroll 16
   for (int i = 0; i < N; ++i)
     rows[i] = (typename RowVector<T>::Type) * reinterpret_cast<const Unaligned*>(from + i * from_stride);
-  zip_rows<T, N>(rows);
+  zip_rows(rows);
 #pragma GCC unroll 16
   for (int i = 0; i < N; ++i) *reinterpret_cast<Unaligned*>(to + i * to_stride) = (Unaligned)rows[i];
 }
